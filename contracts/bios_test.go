@@ -28,7 +28,8 @@ func (n *network) governor(account string) string {
 	must(n.t, err)
 	l, err := v.Limits.Get(types.N(account))
 	must(n.t, err)
-	return fmt.Sprintf("flags %d limits %d %d %d parameters %s", m.Flags, l.RAMBytes, l.NetWeight, l.CPUWeight, g.Configuration.AppendJSON(nil))
+	return fmt.Sprintf("flags %d limits %d %d %d parameters %s", m.Flags, l.RAMBytes, l.NetWeight, l.CPUWeight,
+		g.Configuration.AppendJSON(nil))
 }
 
 // decisions are what is done with bios: whose authority, data, and what must come of it.
@@ -38,8 +39,10 @@ func decisions(n *network) []struct{ action, actors, data, want string } {
 		return string(serial.AppendInt64(serial.AppendInt64(serial.AppendInt64([]byte(name("alice")), ram), net), cpu))
 	}
 	authority := types.BlockSigningAuthority{Threshold: 1, Keys: []types.KeyWeight{{Key: n.Key.Public(), Weight: 1}}}
-	schedule := string(types.ProducerAuthority{Producer: types.N("alice"), Authority: authority}.Append(serial.AppendCount(nil, 1)))
-	nobody := string(types.ProducerAuthority{Producer: types.N("nobody"), Authority: authority}.Append(serial.AppendCount(nil, 1)))
+	schedule := string(types.ProducerAuthority{Producer: types.N("alice"),
+		Authority: authority}.Append(serial.AppendCount(nil, 1)))
+	nobody := string(types.ProducerAuthority{Producer: types.N("nobody"),
+		Authority: authority}.Append(serial.AppendCount(nil, 1)))
 	config := n.Genesis.InitialConfiguration
 	config.MaxTransactionLifetime++
 	parameters := string(config.AppendV0(nil))
@@ -79,7 +82,8 @@ func decisions(n *network) []struct{ action, actors, data, want string } {
 
 func decide(t *testing.T, code []byte) (results, states, wants []string) {
 	n := newNetwork(t)
-	_, err := n.Block(n.CreateAccount(types.N("alice")), n.CreateAccount(types.N("bob")), chaintest.SetCode(types.N("eosio"), code))
+	_, err := n.Block(n.CreateAccount(types.N("alice")), n.CreateAccount(types.N("bob")),
+		chaintest.SetCode(types.N("eosio"), code))
 	must(t, err)
 	for _, d := range decisions(n) {
 		results = append(results, d.action+" by "+d.actors+": "+n.try(n.action("eosio", d.action, d.actors, []byte(d.data))))

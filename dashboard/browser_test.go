@@ -32,7 +32,8 @@ func startBrowser(t *testing.T) *browser {
 		t.Skip("TARN_CHROMIUM names no Chromium to look at the page with")
 	}
 	dir := t.TempDir()
-	cmd := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
+	cmd := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,8 @@ func (b *browser) run(expression string, into any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": "JSON.stringify(" + expression + ")", "returnByValue": true}, &r)
+	b.call("Runtime.evaluate", map[string]any{"expression": "JSON.stringify(" + expression + ")",
+		"returnByValue": true}, &r)
 	var text string
 	if err := json.Unmarshal(r.Result.Value, &text); err != nil || json.Unmarshal([]byte(text), into) != nil {
 		b.t.Fatalf("%s: %s %s", expression, r.Result.Value, r.ExceptionDetails)
@@ -127,8 +129,10 @@ func (b *browser) run(expression string, into any) {
 // look opens a page as somebody with such a screen and such a taste sees it.
 func (b *browser) look(url string, width, height int, scheme string) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
-	b.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.call("Emulation.setDeviceMetricsOverride",
+		map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+	b.call("Emulation.setEmulatedMedia",
+		map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	b.call("Page.navigate", map[string]any{"url": url}, nil)
 }
 
@@ -183,8 +187,10 @@ func moving() Options {
 	return Options{
 		Title: "a process", Version: "v1", Read: func() { x++ },
 		Panels: []Panel{
-			{Group: "Disk", Title: "Written, by cause", Help: "Kilobytes are normal.", Unit: BytesSecond, Stacked: true, Series: []Series{
-				{Name: "checkpoints", Value: wave(1)}, {Name: "log", Value: wave(0.5)}, {Name: "never", Value: func() float64 { return math.NaN() }}, {Name: "history", Rate: true, Value: total(1)}}},
+			{Group: "Disk", Title: "Written, by cause", Help: "Kilobytes are normal.", Unit: BytesSecond, Stacked: true,
+				Series: []Series{
+					{Name: "checkpoints", Value: wave(1)}, {Name: "log", Value: wave(0.5)},
+					{Name: "never", Value: func() float64 { return math.NaN() }}, {Name: "history", Rate: true, Value: total(1)}}},
 			{Group: "Disk", Title: "Read", Unit: BytesSecond, Series: []Series{{Name: "read", Rate: true, Value: total(2)}}},
 			{Group: "Memory", Title: "Memory", Unit: Bytes, Stacked: true, Series: []Series{{Name: "anonymous", Value: wave(900)}, {Name: "files", Value: wave(500)}}},
 			{Group: "API", Title: "Latency", Unit: Seconds, Series: []Series{{Name: "p99", Scale: 1e-9, Value: wave(3)}}},
@@ -217,7 +223,9 @@ func TestABrowserShowsEachCurveMoving(t *testing.T) {
 		b.look(url, c.width, c.height, c.scheme)
 		b.await(`typeof seconds == 'object' && document.querySelector('#state').className == 'live' && seconds.t.length >= 6`)
 		var fits struct{ Wide, Panels, Plots int }
-		b.run(`({wide: document.documentElement.scrollWidth, panels: document.querySelectorAll('.panel').length, plots: document.querySelectorAll('canvas').length})`, &fits)
+		b.run(
+			`({wide: document.documentElement.scrollWidth, panels: document.querySelectorAll('.panel').length, `+
+				`plots: document.querySelectorAll('canvas').length})`, &fits)
 		if fits.Wide > c.width || fits.Panels == 0 || fits.Plots != fits.Panels {
 			t.Errorf("%s: %+v on a screen of %d", c.name, fits, c.width)
 		}
@@ -235,7 +243,8 @@ func TestABrowserShowsEachCurveMoving(t *testing.T) {
 		b.run(fmt.Sprintf(`document.querySelector('[data-span="%s"]').click()`, span)+` || 1`, new(int))
 	}
 	var title string
-	if b.run(`document.querySelectorAll('dt')[document.querySelectorAll('dt').length-1].innerHTML`, &title); os.Getenv("TARN_DASHBOARD") == "" && title != "&lt;b&gt;Producer&lt;/b&gt;" {
+	if b.run(`document.querySelectorAll('dt')[document.querySelectorAll('dt').length-1].innerHTML`,
+		&title); os.Getenv("TARN_DASHBOARD") == "" && title != "&lt;b&gt;Producer&lt;/b&gt;" {
 		t.Errorf("a title became %q", title)
 	}
 	if len(b.wrong) > 0 {

@@ -3,8 +3,8 @@
 //
 // It owns the sampling, the rings, the page and its listener. It knows no protocol: which
 // numbers there are, what they are called and what is normal is told by who opens it. It
-// changes nothing in the process, answers GET and nothing else, and asks nobody who they
-// are: whoever reaches its address sees the numbers.
+// changes nothing in the process, answers GET and nothing else, and has no login: whoever reaches
+// its address sees the numbers.
 package dashboard
 
 import (
@@ -113,11 +113,13 @@ func (o *Options) Validate() error {
 	}
 	for _, f := range o.Figures {
 		if f.Group == "" || f.Title == "" || (f.Unit == Text) != (f.Words != nil) || (f.Unit == Text) == (f.Value != nil) {
-			errs = append(errs, fmt.Errorf("figure %q of %q has no group, no title, or not the value of its unit", f.Title, f.Group))
+			errs = append(errs, fmt.Errorf("figure %q of %q has no group, no title, or not the value of its unit",
+				f.Title, f.Group))
 		}
 	}
 	if series > maxSeries || len(o.Figures) > maxFigures {
-		errs = append(errs, fmt.Errorf("%d series and %d figures are more than %d and %d", series, len(o.Figures), maxSeries, maxFigures))
+		errs = append(errs, fmt.Errorf("%d series and %d figures are more than %d and %d",
+			series, len(o.Figures), maxSeries, maxFigures))
 	}
 	return errors.Join(errs...)
 }
@@ -176,7 +178,8 @@ func listen(ctx context.Context, address string, o Options) (*Dashboard, error) 
 	d.stop, d.ended = stop, running.Done()
 	for i, l := range listeners {
 		if t, ok := l.Addr().(*net.TCPAddr); ok && !t.IP.IsLoopback() {
-			o.Log.Warn("The dashboard can be reached from other machines; it asks nobody who they are", "address", l.Addr().String())
+			o.Log.Warn("The dashboard can be reached from other machines; it has no login",
+				"address", l.Addr().String())
 		}
 		if err := d.server.Serve(l, d); err != nil {
 			for _, rest := range listeners[i+1:] {
@@ -192,8 +195,10 @@ func listen(ctx context.Context, address string, o Options) (*Dashboard, error) 
 // newDashboard returns one that neither samples nor listens.
 func newDashboard(o Options) *Dashboard {
 	return &Dashboard{
-		o: o, samples: newSamples(&o, time.Now()), hosts: map[string]bool{"localhost": true}, viewers: serve.NewShares(maxViewers, maxViewers/clientShare),
-		server: serve.New(serve.Options{MaxBytesInFlight: 1 << 20, MaxConnections: maxConnection, MaxEach: maxConnection / clientShare, Trusted: o.Trusted, Log: o.Log}),
+		o: o, samples: newSamples(&o, time.Now()), hosts: map[string]bool{"localhost": true},
+		viewers: serve.NewShares(maxViewers, maxViewers/clientShare),
+		server: serve.New(serve.Options{MaxBytesInFlight: 1 << 20, MaxConnections: maxConnection,
+			MaxEach: maxConnection / clientShare, Trusted: o.Trusted, Log: o.Log}),
 	}
 }
 

@@ -41,7 +41,8 @@ func assetOf(path string) (a asset, ok bool) {
 		return asset{"text/css; charset=utf-8", uplot.Style()}, true
 	}
 	kinds := map[string]string{
-		"/index.html": "text/html; charset=utf-8", "/app.js": "text/javascript; charset=utf-8", "/style.css": "text/css; charset=utf-8", "/icon.svg": "image/svg+xml",
+		"/index.html": "text/html; charset=utf-8", "/app.js": "text/javascript; charset=utf-8",
+		"/style.css": "text/css; charset=utf-8", "/icon.svg": "image/svg+xml",
 	}
 	kind, ok := kinds[path]
 	if !ok {

@@ -57,7 +57,8 @@ func TestThePageLoadsNothingFromElsewhereAndRunsNothingInside(t *testing.T) {
 			t.Fatalf("%s: %s", path, res.Status)
 		}
 		total += len(body)
-		if got := res.Header.Get("Content-Security-Policy"); !strings.HasPrefix(got, "default-src 'none'; script-src 'self';") || strings.Contains(got, "unsafe") {
+		if got := res.Header.Get("Content-Security-Policy"); !strings.HasPrefix(got,
+			"default-src 'none'; script-src 'self';") || strings.Contains(got, "unsafe") {
 			t.Errorf("%s: the policy is %q", path, got)
 		}
 		if res.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -94,11 +95,15 @@ func TestThereIsNothingToDoButToLook(t *testing.T) {
 		method, path, host string
 		status             int
 	}{
-		{"GET", "", "localhost" + port, 200}, {"GET", "", "LOCALHOST", 200}, {"GET", "", "[::1]" + port, 200}, {"GET", "", "10.1.2.3", 200},
+		{"GET", "", "localhost" + port, 200}, {"GET", "", "LOCALHOST", 200}, {"GET", "", "[::1]" + port, 200},
+		{"GET", "", "10.1.2.3", 200},
 		// A name that was made to point here.
-		{"GET", "data", "evil.example" + port, 403}, {"GET", "events", "evil.example", 403}, {"GET", "", "localhost.evil.example", 403}, {"GET", "", "127.0.0.1.evil.example", 403},
-		{"POST", "", "", 405}, {"PUT", "data", "", 405}, {"DELETE", "events", "", 405}, {"OPTIONS", "", "", 405}, {"HEAD", "", "", 405}, {"TRACE", "", "", 405},
-		{"GET", "nothing", "", 404}, {"GET", "page/app.js", "", 404}, {"GET", "../go.mod", "", 404}, {"GET", "index.html", "", 200}, {"GET", "//app.js", "", 404},
+		{"GET", "data", "evil.example" + port, 403}, {"GET", "events", "evil.example", 403},
+		{"GET", "", "localhost.evil.example", 403}, {"GET", "", "127.0.0.1.evil.example", 403},
+		{"POST", "", "", 405}, {"PUT", "data", "", 405}, {"DELETE", "events", "", 405}, {"OPTIONS", "", "", 405},
+		{"HEAD", "", "", 405}, {"TRACE", "", "", 405},
+		{"GET", "nothing", "", 404}, {"GET", "page/app.js", "", 404}, {"GET", "../go.mod", "", 404},
+		{"GET", "index.html", "", 200}, {"GET", "//app.js", "", 404},
 	} {
 		if res, _ := ask(t, c.method, d.URL()+c.path, c.host); res.StatusCode != c.status {
 			t.Errorf("%s %q of %q: %s, want %d", c.method, c.path, c.host, res.Status, c.status)
@@ -156,7 +161,8 @@ func TestAViewerGetsEachSampleOnceFromWhereItStood(t *testing.T) {
 			t.Fatalf("%q, want %s", got, id(want))
 		}
 	}
-	for _, since := range []string{"", "x", "-", "1-2", fmt.Sprintf("%d-%d", session, int64(1)<<40), fmt.Sprintf("%d--5", session), fmt.Sprintf("%d-9223372036854775807", session)} {
+	for _, since := range []string{"", "x", "-", "1-2", fmt.Sprintf("%d-%d", session, int64(1)<<40),
+		fmt.Sprintf("%d--5", session), fmt.Sprintf("%d-9223372036854775807", session)} {
 		if got := view(t, d, since).next(t); got != "event: reset" {
 			t.Errorf("since %q: %q", since, got)
 		}
@@ -241,7 +247,8 @@ func TestEverythingIsEncodedRarely(t *testing.T) {
 }
 
 func TestAddressesAreHostAndPort(t *testing.T) {
-	for address, ok := range map[string]bool{"127.0.0.1:8887": true, ":8887": true, "[::1]:1": true, "8887": false, "localhost": false, "host:": false, "": false} {
+	for address, ok := range map[string]bool{"127.0.0.1:8887": true, ":8887": true, "[::1]:1": true, "8887": false,
+		"localhost": false, "host:": false, "": false} {
 		if err := CheckAddress(address); (err == nil) != ok {
 			t.Errorf("%q: %v", address, err)
 		}
@@ -260,7 +267,8 @@ func BenchmarkFiveViewers(b *testing.B) {
 	for i := range 12 {
 		p := Panel{Group: "Disk", Title: fmt.Sprint(i), Unit: BytesSecond}
 		for j := range 5 {
-			p.Series = append(p.Series, Series{Name: fmt.Sprint(j), Value: func() float64 { return x * float64(1+i*j) * 1234.567 }, Rate: j == 0})
+			p.Series = append(p.Series, Series{Name: fmt.Sprint(j),
+				Value: func() float64 { return x * float64(1+i*j) * 1234.567 }, Rate: j == 0})
 		}
 		o.Panels = append(o.Panels, p)
 	}

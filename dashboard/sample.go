@@ -66,7 +66,8 @@ func (r *ring) last() (at int64, values []float64) {
 }
 
 func newSamples(o *Options, now time.Time) *samples {
-	s := &samples{o: o, began: now.UnixMilli(), changed: make(chan struct{}), figures: make([]float64, len(o.Figures)), words: make([]string, len(o.Figures))}
+	s := &samples{o: o, began: now.UnixMilli(), changed: make(chan struct{}), figures: make([]float64, len(o.Figures)),
+		words: make([]string, len(o.Figures))}
 	for _, p := range o.Panels {
 		s.series = append(s.series, p.Series...)
 	}

@@ -21,7 +21,8 @@ func newWorld() *world {
 		Title: "a test", Version: "1",
 		Panels: []Panel{
 			{Group: "Disk", Title: "Written", Unit: BytesSecond, Stacked: true, Series: []Series{
-				{Name: "level", Value: func() float64 { return w.level }}, {Name: "total", Rate: true, Scale: 8, Value: func() float64 { return w.total }},
+				{Name: "level", Value: func() float64 { return w.level }},
+				{Name: "total", Rate: true, Scale: 8, Value: func() float64 { return w.total }},
 			}},
 		},
 		Figures: []Figure{
@@ -125,7 +126,8 @@ func TestAnHourOfSecondsAndADayOfMinutesAreKept(t *testing.T) {
 			}
 			for j, x := range want {
 				if c.got.T[j] != x.at || !same(c.got.V[0][j], x.values[0]) || !same(c.got.V[1][j], x.values[1]) {
-					t.Fatalf("seed %d, sample %d: %s %d is %v %v %v, want %+v", seed, i, c.name, j, c.got.T[j], c.got.V[0][j], c.got.V[1][j], x)
+					t.Fatalf("seed %d, sample %d: %s %d is %v %v %v, want %+v",
+						seed, i, c.name, j, c.got.T[j], c.got.V[0][j], c.got.V[1][j], x)
 				}
 			}
 		}
@@ -187,7 +189,8 @@ func TestEventsAreTheSamplesThatFollow(t *testing.T) {
 		if err := json.Unmarshal([]byte(strings.TrimPrefix(lines[1], "data: ")), &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.T != 1_790_000_000_000+1000*number || *e.V[0] != float64(number-1) || e.F[0] != 99.0 || e.F[1] != "a \"b\"</script>\n" {
+		if e.T != 1_790_000_000_000+1000*number || *e.V[0] != float64(number-1) || e.F[0] != 99.0 ||
+			e.F[1] != "a \"b\"</script>\n" {
 			t.Fatalf("event %d: %s", number, text)
 		}
 		if e.T/60000 != (e.T-1000)/60000 {
@@ -224,7 +227,8 @@ func TestAClockThatIsSetBackBeginsAnew(t *testing.T) {
 	s.take(now.Add(-time.Hour))
 	a := everything(t, s)
 	if len(a.Seconds.T) != 1 || len(a.Minutes.T) != 0 || s.session() == session {
-		t.Errorf("%d seconds and %d minutes are left, the session is %d after %d", len(a.Seconds.T), len(a.Minutes.T), s.session(), session)
+		t.Errorf("%d seconds and %d minutes are left, the session is %d after %d",
+			len(a.Seconds.T), len(a.Minutes.T), s.session(), session)
 	}
 	if _, ok := s.event(s.number - 1); ok {
 		t.Error("an event of before is sent")

@@ -95,7 +95,8 @@ meta page says is shown.`,
 		Args: folders(1),
 	}
 	asJSON := jsonFlag(cmd)
-	cmd.Flags().BoolVar(&count, "count", false, "count the rows of tables by reading them, where the engine keeps no count")
+	cmd.Flags().BoolVar(&count, "count", false,
+		"count the rows of tables by reading them, where the engine keeps no count")
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
 		info, err := inspect(cmd.Context(), args[0], count, newDisplay(cmd.ErrOrStderr()))
 		if err != nil {
@@ -206,7 +207,8 @@ any node. An interrupted conversion goes on when the same command is run again.`
 	}
 	asJSON := jsonFlag(cmd)
 	cmd.Flags().StringVar(&kind, "engine", "", "engine of the new store: "+engine.Choice(engine.KindNames()))
-	cmd.Flags().StringVar(&mode, "mode", "mapped_private", "how a page store is written: "+engine.Choice(engine.ModeNames())+"; it is not stored")
+	cmd.Flags().StringVar(&mode, "mode", "mapped_private", "how a page store is written: "+
+		engine.Choice(engine.ModeNames())+"; it is not stored")
 	cmd.Flags().Var(&limit, "limit", "how large a page store may become, such as 64G (default: the engine's)")
 	cmd.RunE = action(func(cmd *cobra.Command, args []string) error {
 		if kind == "" {

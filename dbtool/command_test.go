@@ -36,5 +36,6 @@ func TestOtherPanicsAreNotHidden(t *testing.T) {
 			t.Fatalf("%v", r)
 		}
 	}()
-	action(func(*cobra.Command, []string) error { panic("our mistake") })(nil, []string{"the-store"}) //nolint:errcheck // panics
+	//nolint:errcheck // panics
+	action(func(*cobra.Command, []string) error { panic("our mistake") })(nil, []string{"the-store"})
 }

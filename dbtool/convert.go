@@ -61,7 +61,8 @@ type note struct {
 	Taken        time.Time   `json:"taken"` // the source's checkpoint
 }
 
-const noteAbout = "A conversion into this folder has not finished. Run the same `tarn db convert` again, or delete the folder."
+const noteAbout = "A conversion into this folder has not finished. Run the same `tarn db convert` again, or delete " +
+	"the folder."
 
 // convert is the whole of `tarn db convert`.
 func convert(ctx context.Context, srcDir, dstDir string, o convertOptions, p *display) (Conversion, error) {
@@ -187,7 +188,8 @@ func (c *conversion) prepare(from engine.Kind) (resumed bool, err error) {
 		return false, err
 	default:
 		if k, err := engine.Detect(c.dstDir); err == nil {
-			return false, fmt.Errorf("%s: there is a finished %s store in this folder; delete it or name another folder", c.dstDir, k)
+			return false, fmt.Errorf(
+				"%s: there is a finished %s store in this folder; delete it or name another folder", c.dstDir, k)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return false, err
 		}
@@ -299,7 +301,8 @@ func (c *conversion) compare(report *Conversion) (err error) {
 	}
 	defer func() { err = errors.Join(err, dst.Close()) }()
 	im := dst.Recovered()
-	if im.Head != c.image.Head || im.Irreversible != c.image.Irreversible || !slices.EqualFunc(im.Undo, c.image.Undo, bytes.Equal) {
+	if im.Head != c.image.Head || im.Irreversible != c.image.Irreversible ||
+		!slices.EqualFunc(im.Undo, c.image.Undo, bytes.Equal) {
 		return c.differs("revisions or undo data")
 	}
 	if err := dst.Publish(im.Head); err != nil {
@@ -351,7 +354,8 @@ func (c *conversion) compareTable(v store.View, t store.TableInfo, d *digest) (n
 		case more != moreGot:
 			return n, c.differs("table %q: one of the two ends after %d rows", t.Name, n.Rows)
 		case !bytes.Equal(want.key, got.key) || !bytes.Equal(want.value, got.value):
-			return n, c.differs("table %q: after %d rows comes key %x, in the source %x, or its value differs", t.Name, n.Rows, got.key, want.key)
+			return n, c.differs("table %q: after %d rows comes key %x, in the source %x, or its value differs",
+				t.Name, n.Rows, got.key, want.key)
 		}
 		d.row(got.key, got.value)
 		n.Rows++
@@ -372,7 +376,8 @@ func (c *conversion) differs(what string, args ...any) error {
 	if err == nil {
 		err = engine.MarkUnfinished(c.dstDir, text)
 	}
-	return errors.Join(fmt.Errorf("%s: %w: %s; run the same command again to start over", c.dstDir, errDiffers, fmt.Sprintf(what, args...)), err)
+	return errors.Join(fmt.Errorf("%s: %w: %s; run the same command again to start over",
+		c.dstDir, errDiffers, fmt.Sprintf(what, args...)), err)
 }
 
 // lastKey is the greatest key of a table, nil if it is empty.

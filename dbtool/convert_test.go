@@ -60,7 +60,8 @@ func TestAConversionMayBeInterruptedAnywhere(t *testing.T) {
 		if !errors.Is(err, errInterrupted) {
 			t.Fatalf("after %d: %v", steps, err)
 		}
-		if _, err := engine.Open(dst, engine.Options{}); !errors.Is(err, store.ErrFormat) || !strings.Contains(err.Error(), "UNFINISHED") {
+		if _, err := engine.Open(dst, engine.Options{}); !errors.Is(err, store.ErrFormat) ||
+			!strings.Contains(err.Error(), "UNFINISHED") {
 			t.Fatalf("after %d: an unfinished store opens: %v", steps, err)
 		}
 		report, err := small(context.Background(), src, dst, engine.Page).run()
@@ -164,14 +165,16 @@ func TestAFullDestinationSaysWhatToDo(t *testing.T) {
 	check(t, err)
 	check(t, ck.Wait())
 	check(t, s.Close())
-	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 2 << 20}, newDisplay(io.Discard))
+	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 2 << 20},
+		newDisplay(io.Discard))
 	if !errors.Is(err, store.ErrFull) || !strings.Contains(explain(err).Error(), "--limit") {
 		t.Fatalf("%v", explain(err))
 	}
 	if _, err := os.Stat(filepath.Join(dst, "UNFINISHED")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 64 << 20}, newDisplay(io.Discard))
+	_, err = convert(context.Background(), src, dst, convertOptions{kind: engine.Page, limit: 64 << 20},
+		newDisplay(io.Discard))
 	check(t, err)
 	if digestOf(t, src) != digestOf(t, dst) {
 		t.Fatal("the copy differs")

@@ -99,7 +99,8 @@ func checkImage(path string, im store.Image, tables int) []error {
 		return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: fmt.Sprintf(format, args...)}
 	}
 	if im.Head < im.Irreversible || im.Head-im.Irreversible != uint64(len(im.Undo)) {
-		return []error{damage("head %d and irreversible revision %d with undo data of %d revisions", im.Head, im.Irreversible, len(im.Undo))}
+		return []error{damage("head %d and irreversible revision %d with undo data of %d revisions",
+			im.Head, im.Irreversible, len(im.Undo))}
 	}
 	var errs []error
 	for i, journal := range im.Undo {

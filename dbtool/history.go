@@ -121,7 +121,8 @@ func (v *Verification) verifyHistory(ctx context.Context, t *target, p *display,
 			return err
 		}
 		v.Logs++
-		v.Entries, v.Postings, v.HistoryBytes = v.Entries+int64(done.Entries), v.Postings+int64(done.Postings), v.HistoryBytes+done.Bytes
+		v.Entries, v.Postings, v.HistoryBytes = v.Entries+int64(done.Entries), v.Postings+
+			int64(done.Postings), v.HistoryBytes+done.Bytes
 	}
 	return nil
 }

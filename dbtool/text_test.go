@@ -12,7 +12,8 @@ func TestNumbersReadWell(t *testing.T) {
 			t.Errorf("grouped(%d) = %q, want %q", n, got, want)
 		}
 	}
-	for n, want := range map[int64]string{-1: "? bytes", 0: "0 bytes", 1023: "1023 bytes", 1024: "1.0 KiB", 3 << 29: "1.5 GiB", 1 << 60: "1024.0 PiB"} {
+	for n, want := range map[int64]string{-1: "? bytes", 0: "0 bytes", 1023: "1023 bytes", 1024: "1.0 KiB",
+		3 << 29: "1.5 GiB", 1 << 60: "1024.0 PiB"} {
 		if got := size(n); got != want {
 			t.Errorf("size(%d) = %q, want %q", n, got, want)
 		}
@@ -20,7 +21,8 @@ func TestNumbersReadWell(t *testing.T) {
 }
 
 func TestSizesAreReadAsPeopleWriteThem(t *testing.T) {
-	for s, want := range map[string]int64{"0": 0, "4096": 4096, "64G": 64 << 30, "512m": 512 << 20, "1.5 GiB": 3 << 29, "2TB": 2 << 40, "7 bytes": 7} {
+	for s, want := range map[string]int64{"0": 0, "4096": 4096, "64G": 64 << 30, "512m": 512 << 20, "1.5 GiB": 3 << 29,
+		"2TB": 2 << 40, "7 bytes": 7} {
 		if got, err := parseSize(s); err != nil || got != want {
 			t.Errorf("parseSize(%q) = %d, %v, want %d", s, got, err, want)
 		}

@@ -45,7 +45,8 @@ type lives struct {
 func TestALogThatCrashesAgainAndAgainKeepsItsPromises(t *testing.T) {
 	seed := seed(t)
 	for round := range uint64(*statesFlag / 50) {
-		l := &lives{t: t, r: rand.New(rand.NewPCG(seed, 100+round)), disk: recordfs.New(memfs.New()), now: act{durable: 7, first: 7}}
+		l := &lives{t: t, r: rand.New(rand.NewPCG(seed, 100+round)), disk: recordfs.New(memfs.New()),
+			now: act{durable: 7, first: 7}}
 		for range 8 {
 			l.open()
 			l.work()
@@ -104,7 +105,8 @@ func need(left []act) uint64 {
 
 // work makes calls until one of them is the last.
 func (l *lives) work() {
-	dead := l.kill.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + l.r.IntN(25), Ever: true, Err: syscall.ESRCH, Part: true})
+	dead := l.kill.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + l.r.IntN(25), Ever: true,
+		Err: syscall.ESRCH, Part: true})
 	for dead() == 0 {
 		after, doing, call := l.choose()
 		l.begin(doing, after)

@@ -105,7 +105,8 @@ func holdsUnder(mem *memfs.FS, durable, all uint64, path string, before, damaged
 	if l.Next() < durable {
 		return fmt.Errorf("it ends with %d, said %q", l.Next(), said)
 	}
-	if l.Next() < all && !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, path) }) && len(damaged) >= len(before) {
+	if l.Next() < all && !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, path) }) &&
+		len(damaged) >= len(before) {
 		return fmt.Errorf("it ends with %d, and nothing says so: %q", l.Next(), said)
 	}
 	for number := l.First(); number < l.Next(); number++ {
@@ -150,7 +151,8 @@ func TestWithoutAMarkAWholeEntryBehindABrokenOneIsDamage(t *testing.T) {
 		l, err = OpenLog(o)
 		if last < 100 {
 			c := new(CorruptError)
-			if !errors.As(err, &c) || c.Path != path || c.Offset != int64(begins[first-1]) || !bytes.Equal(mem.Blob(path).Bytes(), b) {
+			if !errors.As(err, &c) || c.Path != path || c.Offset != int64(begins[first-1]) ||
+				!bytes.Equal(mem.Blob(path).Bytes(), b) {
 				t.Fatalf("round %d: %d bytes at %d are broken: %v", round, n, at, err)
 			}
 			continue
@@ -181,7 +183,8 @@ func TestADamagedHeaderIsWrittenAgain(t *testing.T) {
 			o.Notice = func(err error) { said = append(said, err.Error()) }
 			l, err := OpenLog(o)
 			check(t, err)
-			if l.Next() != all || !bytes.Equal(fs.Blob(path).Bytes(), blob.Bytes()) || len(said) != 1 || !strings.HasPrefix(said[0], path+": offset 0") {
+			if l.Next() != all || !bytes.Equal(fs.Blob(path).Bytes(), blob.Bytes()) || len(said) != 1 ||
+				!strings.HasPrefix(said[0], path+": offset 0") {
 				t.Fatalf("%s, byte %d: next %d of %d, said %q", path, at, l.Next(), all, said)
 			}
 			check(t, l.Close())

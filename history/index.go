@@ -149,7 +149,9 @@ func (x *Index) AddKeys(number uint64, keys func(emit func(key, value []byte)) e
 }
 
 // gather puts the keys of an entry into memory, and tells how many bytes these take.
-func gather(memory map[string][]memoryPosting, number uint64, keys func(emit func(key, value []byte)) error) (bytes int64, err error) {
+func gather(
+	memory map[string][]memoryPosting, number uint64, keys func(emit func(key, value []byte)) error,
+) (bytes int64, err error) {
 	var refused error
 	err = keys(func(key, value []byte) {
 		if len(key) > maxIndexed || len(value) > maxIndexed {

@@ -350,7 +350,8 @@ func TestADamagedIndexIsMadeAgainFromTheLog(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v, said %q", how, err, said)
 		}
-		if now := mem.Blob(path); len(said) == 0 && now != nil && !bytes.Equal(now.Bytes(), before) && !strings.HasSuffix(path, listName) {
+		if now := mem.Blob(path); len(said) == 0 && now != nil && !bytes.Equal(now.Bytes(), before) &&
+			!strings.HasSuffix(path, listName) {
 			check(t, x.Verify(func(err error) { t.Errorf("%s: %v, and nobody was told", how, err) }, nil))
 		}
 		runs := 0
@@ -391,7 +392,8 @@ func TestTriesToMakeARunAgainLeaveNoFiles(t *testing.T) {
 	l.files.forget(segmentPath("/log", 1))                //nolint:errcheck // opened anew
 	before := mem.Paths()
 	for range 3 {
-		if _, err := OpenIndex(smallIndex(mem, l)); !errors.As(err, new(*CorruptError)) || !strings.Contains(err.Error(), segmentPath("/log", 1)) {
+		if _, err := OpenIndex(smallIndex(mem, l)); !errors.As(err, new(*CorruptError)) ||
+			!strings.Contains(err.Error(), segmentPath("/log", 1)) {
 			t.Fatalf("opened: %v", err)
 		}
 		if now := mem.Paths(); len(now) != len(before) {

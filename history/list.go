@@ -212,7 +212,8 @@ func (x *Index) loadList() (listed []*run, gone []uint64, err error) {
 
 func (x *Index) parseList(raw []byte) (listed []*run, gone []uint64, err error) {
 	bad := corrupt(x.listPath(), 0, "not a list of runs")
-	if len(raw) < 24 || string(raw[:8]) != listMagic || checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {
+	if len(raw) < 24 || string(raw[:8]) != listMagic ||
+		checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {
 		return nil, nil, bad
 	}
 	x.next = binary.LittleEndian.Uint64(raw[8:])

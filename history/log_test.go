@@ -291,7 +291,9 @@ func TestATornTailIsCutAndSaid(t *testing.T) {
 	l, err = OpenLog(o)
 	check(t, err)
 	kept := mem.Blob(path + ".bad")
-	if at := len(mem.Blob(path).Bytes()); l.Next() != 9 || len(said) != 1 || !strings.Contains(said[0], fmt.Sprintf("%d bytes out of %s at offset %d; they are kept in %[2]s.bad", len(b)-1-at, path, at)) ||
+	if at := len(mem.Blob(path).Bytes()); l.Next() != 9 || len(said) != 1 ||
+		!strings.Contains(said[0], fmt.Sprintf("%d bytes out of %s at offset %d; they are kept in %[2]s.bad",
+			len(b)-1-at, path, at)) ||
 		kept == nil || !bytes.Equal(kept.Bytes(), b[at:len(b)-1]) {
 		t.Errorf("next %d, said %q", l.Next(), said)
 	}

@@ -90,7 +90,8 @@ func readPair(fs vfs.FS, dir string) (*pair, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	if len(raw) < 28 || len(raw) > maxPair || string(raw[:8]) != pairMagic || checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {
+	if len(raw) < 28 || len(raw) > maxPair || string(raw[:8]) != pairMagic ||
+		checksum(raw[:len(raw)-4]) != binary.LittleEndian.Uint32(raw[len(raw)-4:]) {
 		return nil, corrupt(path, 0, "not a pair of folders")
 	}
 	return &pair{[16]byte(raw[8:24]), string(raw[24 : len(raw)-4])}, nil
@@ -120,7 +121,9 @@ func Pair(fs vfs.FS, dir, old string) error {
 	case there != nil && (here == nil || here.number != there.number):
 		return fmt.Errorf("move history from %s to %s: %w, whose folder was %s", dir, old, ErrOther, there.other)
 	case here != nil && there == nil && here.other != old:
-		return fmt.Errorf("move history from %s to %s: some may have been moved to %s already: name that folder, or move all of it with its file PAIR; if it is back in %s, remove %s",
+		return fmt.Errorf(
+			"move history from %s to %s: some may have been moved to %s already: name that folder, or move all of it "+
+				"with its file PAIR; if it is back in %s, remove %s",
 			dir, old, here.other, dir, pairPath(dir))
 	case here != nil && there != nil && here.other == old:
 		return nil

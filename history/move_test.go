@@ -70,7 +70,8 @@ func TestFinishedSegmentsMoveBesideReadersAndAppends(t *testing.T) {
 	moveAll(t, l, l.Next())
 	check(t, l.Close())
 	for _, path := range mem.Paths() {
-		if strings.HasPrefix(path, "/log/") && strings.HasSuffix(path, ".log") && path != segmentPath("/log", uint64(len(l.segments))) {
+		if strings.HasPrefix(path, "/log/") && strings.HasSuffix(path, ".log") &&
+			path != segmentPath("/log", uint64(len(l.segments))) {
 			t.Errorf("%s is still there", path)
 		}
 	}

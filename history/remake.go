@@ -72,7 +72,8 @@ func (x *Index) partOf(err error) *run {
 // remake puts runs that are made from the log in the place of one that is damaged. Readers see it until
 // then, and get its damage as an error rather than less than there is.
 func (x *Index) remake(r *run, cause error) error {
-	x.o.Notice(fmt.Errorf("%w. The entries from %d to %d are read from the log again, for new runs in its place", cause, r.from, r.to))
+	x.o.Notice(fmt.Errorf("%w. The entries from %d to %d are read from the log again, for new runs in its place",
+		cause, r.from, r.to))
 	parts, next, err := x.fromLog(r)
 	for _, p := range parts {
 		if err == nil {
@@ -114,7 +115,8 @@ func (x *Index) fromLog(r *run) (parts []*run, next uint64, err error) {
 			continue
 		}
 		part := &run{sequence: next, level: r.level, from: from, to: number + 1, path: runPath(x.o.Dir, next)}
-		if err := x.writeMemory(part, slices.Sorted(maps.Keys(memory)), func(key string) []memoryPosting { return memory[key] }); err != nil {
+		if err := x.writeMemory(part, slices.Sorted(maps.Keys(memory)),
+			func(key string) []memoryPosting { return memory[key] }); err != nil {
 			return parts, next, err
 		}
 		parts, next = append(parts, part), next+1

@@ -181,7 +181,8 @@ func (r *run) open(f vfs.File) error {
 		return err
 	}
 	at, length := int64(binary.LittleEndian.Uint64(foot[24:])), int64(binary.LittleEndian.Uint32(foot[32:]))
-	if string(foot[44:]) != runMagic || checksum(foot[:40]) != binary.LittleEndian.Uint32(foot[40:]) || at < 0 || at+length+runFooter != size {
+	if string(foot[44:]) != runMagic || checksum(foot[:40]) != binary.LittleEndian.Uint32(foot[40:]) || at < 0 ||
+		at+length+runFooter != size {
 		return corrupt(r.path, size-runFooter, "not the end of a run")
 	}
 	if from, to := binary.LittleEndian.Uint64(foot), binary.LittleEndian.Uint64(foot[8:]); from != r.from || to != r.to {

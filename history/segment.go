@@ -102,7 +102,8 @@ func readSegment(f vfs.File, s *segment, last bool) error {
 	if err := vfs.ReadFull(f, head, 0); err != nil {
 		return err
 	}
-	if string(head[:8]) != segmentMagic || checksum(head[:headerSize-4]) != binary.LittleEndian.Uint32(head[headerSize-4:]) {
+	if string(head[:8]) != segmentMagic ||
+		checksum(head[:headerSize-4]) != binary.LittleEndian.Uint32(head[headerSize-4:]) {
 		return fmt.Errorf("%w: %w", errHeader, corrupt(s.path(), 0, "not a segment of a log"))
 	}
 	if v := binary.LittleEndian.Uint32(head[8:]); v != version {

@@ -60,7 +60,9 @@ func (l *Log) end(s *segment, next uint64) logtail.End {
 		end.Whole = s.size
 	}
 	if s.size > headerSize {
-		end.Remedy = fmt.Sprintf("%s; without one, if nothing needs entries from %d on: keep a copy of the file, shorten it (truncate -s %d %s), remove %s, and the node gets what followed from its peers again",
+		end.Remedy = fmt.Sprintf(
+			"%s; without one, if nothing needs entries from %d on: keep a copy of the file, shorten it (truncate -s "+
+				"%d %s), remove %s, and the node gets what followed from its peers again",
 			restore, next, end.Whole, s.path(), markPath(l.o.Dir))
 	}
 	end.Behind = func(int64) (at int64, found bool, err error) {
@@ -158,7 +160,8 @@ func (l *opening) removeUnmade() error {
 	if err := l.remove(s); err != nil {
 		return err
 	}
-	l.o.Notice(fmt.Errorf("removed %s, %d bytes of a segment without entries, which was being made when the node ended", s.path(), s.size))
+	l.o.Notice(fmt.Errorf("removed %s, %d bytes of a segment without entries, which was being made when the node ended",
+		s.path(), s.size))
 	return nil
 }
 
@@ -192,7 +195,8 @@ func (l *opening) mendHeader(s *segment, first uint64) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		l.o.Notice(fmt.Errorf("%s: offset 0: the header was damaged, and is written again: its entries begin with %d", s.path(), first))
+		l.o.Notice(fmt.Errorf("%s: offset 0: the header was damaged, and is written again: its entries begin with %d",
+			s.path(), first))
 	}
 	return err
 }

@@ -43,7 +43,8 @@ func Verify(o VerifyOptions) (Verified, error) {
 	if o.Notice == nil {
 		o.Notice = func(error) {}
 	}
-	v := &verification{VerifyOptions: o, log: &Log{o: LogOptions{FS: o.FS, Dir: o.Dir, OldDir: o.OldDir}, files: newFiles(o.FS)}}
+	v := &verification{VerifyOptions: o, log: &Log{o: LogOptions{FS: o.FS, Dir: o.Dir, OldDir: o.OldDir},
+		files: newFiles(o.FS)}}
 	v.Damage = func(err error) {
 		v.hurt = true
 		o.Damage(err)
@@ -167,7 +168,9 @@ func (v *verification) segment(f vfs.File, s *segment, last bool) error {
 	if err := end.Judge(); err != nil {
 		return asCorruption(err)
 	}
-	v.Notice(fmt.Errorf("%s: offset %d: %d bytes of entry %d, which is not whole: the next start cuts them off and keeps them, unless it needs them", s.path(), s.end, size-s.end, v.next))
+	v.Notice(fmt.Errorf(
+		"%s: offset %d: %d bytes of entry %d, which is not whole: the next start cuts them off and keeps them, "+
+			"unless it needs them", s.path(), s.end, size-s.end, v.next))
 	return nil
 }
 
@@ -212,7 +215,8 @@ func (v *verification) verifyRuns() error {
 			v.Damage(corrupt(r.path, 0, "run of entries from %d follows one up to %d", r.from, listed[n].to))
 		}
 		if v.has && r.to > v.next {
-			v.Notice(fmt.Errorf("%s: run of entries up to %d, and the log has them up to %d: the next start gives it up", r.path, r.to, v.next))
+			v.Notice(fmt.Errorf(
+				"%s: run of entries up to %d, and the log has them up to %d: the next start gives it up", r.path, r.to, v.next))
 		}
 		if there, err := v.FS.Exists(r.path); err != nil {
 			return err

@@ -15,10 +15,11 @@ func checkIndexes(t *testing.T, fs vfs.FS) {
 	t.Helper()
 	l, err := OpenLog(smallLog(fs))
 	check(t, err)
-	x, err := OpenIndex(IndexOptions{FS: fs, Dir: "/log", Log: l, MemoryBytes: 1, FanIn: 3, Keys: func(number uint64, entry []byte, emit func(key, value []byte)) error {
-		emit(fmt.Appendf(nil, "%d", number%5), entry[:2])
-		return nil
-	}})
+	x, err := OpenIndex(IndexOptions{FS: fs, Dir: "/log", Log: l, MemoryBytes: 1, FanIn: 3,
+		Keys: func(number uint64, entry []byte, emit func(key, value []byte)) error {
+			emit(fmt.Appendf(nil, "%d", number%5), entry[:2])
+			return nil
+		}})
 	check(t, err)
 	for number := uint64(7); number < 43; number++ {
 		entry := entryOf(number, 0)

@@ -32,11 +32,11 @@ func Flags(c *cobra.Command, o Options, api string, run func(context.Context, Op
 		return run(c.Context(), o)
 	}
 	f := c.Flags()
-	f.StringVarP(&o.Dir, "dir", "d", o.Dir, "folder of the chain; with one in it, that goes on")
+	f.StringVarP(&o.Dir, "dir", "d", o.Dir, "folder of the chain; a chain that is already there goes on")
 	f.StringVar(&o.HTTP, "http", o.HTTP, "where "+api)
 	f.StringVar(&o.P2P, "p2p", o.P2P, "where other nodes connect to")
-	f.StringVar(&o.Page, "dashboard", o.Page, "where the page is that shows what the node does; empty for none")
-	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here and not in "+LogFile)
+	f.StringVar(&o.Page, "dashboard", o.Page, "address of the page that shows what the node does; empty for none")
+	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here instead of in "+LogFile)
 	return c
 }
 

@@ -79,10 +79,12 @@ func addMapped(all map[FileID]File, pid int) error {
 // is left out.
 func addFile(all map[FileID]File, path, name string) {
 	var st unix.Statx_t
-	if unix.Statx(unix.AT_FDCWD, name, 0, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+	if unix.Statx(unix.AT_FDCWD, name, 0, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &st) != nil ||
+		st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return
 	}
-	file := File{Path: path, Size: int64(st.Size), Blocks: int64(st.Blocks) * 512, Changed: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec))}
+	file := File{Path: path, Size: int64(st.Size), Blocks: int64(st.Blocks) * 512,
+		Changed: time.Unix(st.Mtime.Sec, int64(st.Mtime.Nsec))}
 	if st.Mask&unix.STATX_BTIME != 0 {
 		file.Made = time.Unix(st.Btime.Sec, int64(st.Btime.Nsec))
 	}

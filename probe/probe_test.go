@@ -88,7 +88,8 @@ func TestAFileThatIsNotAsExpectedIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	var n, threads int64
-	if found, err := fields(name, map[string]*int64{"RssAnon": &n, "Threads": &threads}); err == nil || found != 1 || n != 12<<10 {
+	if found, err := fields(name, map[string]*int64{"RssAnon": &n, "Threads": &threads}); err == nil ||
+		found != 1 || n != 12<<10 {
 		t.Errorf("%d numbers, %d bytes, %v", found, n, err)
 	}
 	if _, err := fields(name+".missing", nil); err == nil {

@@ -61,6 +61,7 @@ func TestFake(t *testing.T) {
 
 // fake is an adversary that does what it is called.
 func fake(name string) adversary {
-	return adversary{Kind: "fakes", Name: name, What: "it " + name, Package: "./prove", Run: "^TestFake$", Args: []string{"-fake.seed=$seed"},
+	return adversary{Kind: "fakes", Name: name, What: "it " + name,
+		Package: "./prove", Run: "^TestFake$", Args: []string{"-fake.seed=$seed"},
 		Env: []string{fakeVariable + "=" + name}, Unit: "times", Limit: 30 * time.Second}
 }

@@ -20,7 +20,8 @@ func suites(ctx context.Context, root string, o options) ([]adversary, error) {
 	cmd.Dir, cmd.Stderr = root, &said
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("list the packages %s: %w: %s", strings.Join(o.packages, " "), err, bytes.TrimSpace(said.Bytes()))
+		return nil, fmt.Errorf("list the packages %s: %w: %s",
+			strings.Join(o.packages, " "), err, bytes.TrimSpace(said.Bytes()))
 	}
 	var list []adversary
 	for line := range strings.Lines(string(out)) {

@@ -18,7 +18,8 @@ func (w *work) keepInput(a *adversary, e *entry) error {
 		return nil
 	}
 	name := filepath.FromSlash(m[1])
-	from, to := filepath.Join(w.root, a.Package, name), filepath.Join(w.options.dir, "findings", strings.ReplaceAll(m[1], "/", "-"))
+	from, to := filepath.Join(w.root, a.Package, name), filepath.Join(w.options.dir,
+		"findings", strings.ReplaceAll(m[1], "/", "-"))
 	b, err := os.ReadFile(from)
 	if err == nil {
 		err = os.WriteFile(to, b, 0o644)

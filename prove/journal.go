@@ -69,7 +69,8 @@ func openJournal(dir string) (*journal, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: another prove works in this folder; say another -dir: %w", lock.Name(), err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("%s: another prove works in this folder; say another -dir: %w",
+			lock.Name(), err), lock.Close())
 	}
 	j := &journal{lock: lock}
 	if j.file, err = os.OpenFile(filepath.Join(dir, journalName), os.O_CREATE|os.O_RDWR, 0o644); err == nil {
@@ -96,7 +97,8 @@ func (j *journal) read() error {
 		}
 		var e entry
 		if err := json.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("%s at offset %d: no entry of a journal; move the folder away to begin anew: %w", j.file.Name(), at, err)
+			return fmt.Errorf("%s at offset %d: no entry of a journal; move the folder away to begin anew: %w",
+				j.file.Name(), at, err)
 		}
 		j.entries = append(j.entries, e)
 		at += int64(len(line)) + 1

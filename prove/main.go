@@ -83,7 +83,9 @@ func parse(args []string, out io.Writer) (options, error) {
 		f.IntVar(&o.load, "load", 1, "busy loops beside the tests")
 		f.BoolVar(&o.long, "long", false, "run the tests without -short")
 		f.Usage = func() {
-			fmt.Fprint(out, "go run ./prove flaky [-for 1h] [-load 1] [PACKAGES]: run tests again and again, and name those that do not always end alike.\n")
+			fmt.Fprint(out,
+				"go run ./prove flaky [-for 1h] [-load 1] [PACKAGES]: run tests again and again, and name those that "+
+					"do not always end alike.\n")
 			f.PrintDefaults()
 		}
 	} else {

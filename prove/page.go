@@ -119,7 +119,8 @@ func (f *finding) report(b *bytes.Buffer, number int) {
 		what = e.Adversary
 	}
 	fmt.Fprintf(b, "\n## %d. %s: %s\n\n", number, what, e.Outcome)
-	fmt.Fprintf(b, "Adversary: %s. Met %d %s, with seed %s.", e.Adversary, len(f.seeds), plural(len(f.seeds), "time", "times"), some(f.seeds))
+	fmt.Fprintf(b, "Adversary: %s. Met %d %s, with seed %s.",
+		e.Adversary, len(f.seeds), plural(len(f.seeds), "time", "times"), some(f.seeds))
 	for _, how := range sortedKeys(f.again) {
 		fmt.Fprintf(b, " The same turn again, %d %s: %s.", f.again[how], plural(f.again[how], "time", "times"), how)
 	}
@@ -186,8 +187,11 @@ func sums(entries []entry) map[string]*sum {
 // writeTried is the table of who had a turn.
 func (w *work) writeTried(b *bytes.Buffer) {
 	all := sums(w.journal.entries)
-	fmt.Fprintf(b, "\n## What was tried\n\nThe seeds of an adversary are in steps of %d from the first to the last.\n\n", stride)
-	b.WriteString("| kind | adversary | what it does | how often | turns, of these bad | time | first and last seed |\n|---|---|---|---|---|---|---|\n")
+	fmt.Fprintf(b,
+		"\n## What was tried\n\nThe seeds of an adversary are in steps of %d from the first to the last.\n\n", stride)
+	b.WriteString(
+		"| kind | adversary | what it does | how often | turns, of these bad | time | first and last seed " +
+			"|\n|---|---|---|---|---|---|---|\n")
 	kinds := map[string]*sum{}
 	var order []string
 	for i := range w.list {
@@ -244,7 +248,8 @@ func (w *work) writeUntried(b *bytes.Buffer) {
 		}
 	}
 	if len(rows) > 0 {
-		b.WriteString("\n## What was not tried\n\n| kind | adversary, or its part | why |\n|---|---|---|\n" + strings.Join(rows, ""))
+		b.WriteString("\n## What was not tried\n\n| kind | adversary, or its part | why |\n|---|---|---|\n" +
+			strings.Join(rows, ""))
 	}
 }
 

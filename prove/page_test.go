@@ -17,9 +17,11 @@ func TestThePageTellsAll(t *testing.T) {
 	lacking.Needs = []need{func(options) string { return "no | judge\nhere" }}
 	w, _ := working(t, t.TempDir(), 0, fake("kills"), cuts, lacking, fake("never"))
 	at := func(minute int) time.Time { return time.Date(2026, 3, 4, 5, minute, 0, 0, time.UTC) }
-	bad := verdict{Outcome: failed, Failed: []string{"TestFake/deep", "TestFake"}, Text: "fake_test.go:7: row 7 is another\n--- FAIL: TestFake"}
+	bad := verdict{Outcome: failed, Failed: []string{"TestFake/deep", "TestFake"},
+		Text: "fake_test.go:7: row 7 is another\n--- FAIL: TestFake"}
 	end := func(minute int, a adversary, seed uint64, v verdict) entry {
-		e := entry{At: at(minute), Event: ended, Adversary: a.Name, Kind: a.Kind, turn: turn{seed, 40}, Seconds: 61.5, verdict: v}
+		e := entry{At: at(minute), Event: ended, Adversary: a.Name, Kind: a.Kind, turn: turn{seed, 40},
+			Seconds: 61.5, verdict: v}
 		if v.Outcome.bad() {
 			e.Command, e.Output, e.Again = a.command(e.turn), "findings/fake.txt", "passed"
 		}

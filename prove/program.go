@@ -127,5 +127,6 @@ func describe(ctx context.Context, root string) (commit, machine string) {
 	} else if changed, err := git("status", "--porcelain"); err == nil && changed != "" {
 		commit += ", with changes"
 	}
-	return commit, fmt.Sprintf("%s, %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	return commit, fmt.Sprintf("%s, %s/%s, %d processors", runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		runtime.NumCPU())
 }

@@ -201,7 +201,8 @@ func TestAStoppedRunGoesOnWhereItWas(t *testing.T) {
 	}
 	w, out := working(t, dir, 0, a)
 	w.options.length = time.Nanosecond
-	if err := w.all(t.Context()); err != nil || !strings.Contains(out.String(), "say a longer -for") || len(ends(w)) != len(seeds) {
+	if err := w.all(t.Context()); err != nil || !strings.Contains(out.String(), "say a longer -for") ||
+		len(ends(w)) != len(seeds) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -213,7 +214,8 @@ func TestAFolderIsOneRuns(t *testing.T) {
 	dir := t.TempDir()
 	w, _ := working(t, dir, 9, fake("passes"))
 	o := w.options
-	if _, err := openWork("..", o, w.list, io.Discard); err == nil || !strings.Contains(err.Error(), "another prove works in this folder") {
+	if _, err := openWork("..", o, w.list, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "another prove works in this folder") {
 		t.Error(err)
 	}
 	if err := w.journal.add(entry{Event: began, First: 5}); err != nil {
@@ -287,7 +289,8 @@ func TestWhatDoesNotAlwaysEndAlikeIsNamed(t *testing.T) {
 	w.options.flaky, w.first = true, stride
 	w.some(t, 9)
 	page, err := os.ReadFile(filepath.Join(w.options.dir, pageName))
-	if err != nil || !regexp.MustCompile(`\n\| changes \| TestFake \| 2 \| 2 \| 0 \|\n`).Match(page) || strings.Contains(string(page), "| passes | TestFake") {
+	if err != nil || !regexp.MustCompile(`\n\| changes \| TestFake \| 2 \| 2 \| 0 \|\n`).Match(page) ||
+		strings.Contains(string(page), "| passes | TestFake") {
 		t.Errorf("%v\n%s", err, page)
 	}
 	for _, e := range ends(w) {
@@ -314,7 +317,8 @@ func TestSuitesAreBuiltAndRun(t *testing.T) {
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			if page, err := os.ReadFile(filepath.Join(dir, pageName)); err == nil && strings.Contains(string(page), "./internal/progress") {
+			if page, err := os.ReadFile(filepath.Join(dir, pageName)); err == nil &&
+				strings.Contains(string(page), "./internal/progress") {
 				cancel()
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -322,7 +326,8 @@ func TestSuitesAreBuiltAndRun(t *testing.T) {
 	}()
 	found, err := run(ctx, o, &out)
 	page, _ := os.ReadFile(filepath.Join(dir, pageName))
-	if err != nil || found != 0 || !strings.Contains(string(page), "**Nothing was found.**") || !strings.Contains(string(page), "| suite | ./internal/progress |") {
+	if err != nil || found != 0 || !strings.Contains(string(page), "**Nothing was found.**") ||
+		!strings.Contains(string(page), "| suite | ./internal/progress |") {
 		t.Errorf("%d, %v\n%s\n%s", found, err, page, out.String())
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // libraries have flags for the tests of packages that use them.
-var libraries = map[string]string{"storetest.": "store/storetest", "damage": "store/lsm/lsmtest", "seed": "internal/seeded"}
+var libraries = map[string]string{"storetest.": "store/storetest", "damage": "store/lsm/lsmtest",
+	"seed": "internal/seeded"}
 
 // Each adversary fits a test that is there, and its flags are there too.
 func TestEachAdversaryIsThere(t *testing.T) {
@@ -41,7 +42,8 @@ func TestEachAdversaryIsThere(t *testing.T) {
 			}
 			there := false
 			for prefix, dir := range libraries {
-				there = there || strings.HasPrefix(name, prefix) && strings.Contains(source(t, filepath.Join("..", dir)), `"`+name+`"`)
+				there = there || strings.HasPrefix(name,
+					prefix) && strings.Contains(source(t, filepath.Join("..", dir)), `"`+name+`"`)
 			}
 			if !there {
 				t.Errorf("%s: the tests of %s have no flag %s", a.Name, a.Package, name)

@@ -99,7 +99,8 @@ func (r *reading) line(s string) {
 		r.noteEnd(m[2], m[1])
 	case running.MatchString(s):
 		r.running = running.FindStringSubmatch(s)[1]
-	case strings.HasPrefix(s, "testing: warning: no tests to run"), strings.HasPrefix(s, "testing: warning: no fuzz tests to fuzz"):
+	case strings.HasPrefix(s, "testing: warning: no tests to run"),
+		strings.HasPrefix(s, "testing: warning: no fuzz tests to fuzz"):
 		r.none = true
 	case strings.HasPrefix(s, "panic: test timed out after "):
 		v.Outcome = hung
@@ -242,7 +243,8 @@ func (v *verdict) settle(r *reading, a *adversary, t turn) {
 func excerpt(text string) string {
 	lines := strings.Split(text, "\n")
 	from := slices.IndexFunc(lines, func(s string) bool {
-		return strings.HasPrefix(s, "panic: ") || strings.HasPrefix(s, "fatal error: ") || strings.HasPrefix(s, "WARNING: DATA RACE")
+		return strings.HasPrefix(s, "panic: ") || strings.HasPrefix(s, "fatal error: ") ||
+			strings.HasPrefix(s, "WARNING: DATA RACE")
 	})
 	if from < 0 {
 		from = blamedLine(lines)
@@ -250,7 +252,8 @@ func excerpt(text string) string {
 	var kept []string
 	for _, s := range lines[max(from, 0):] {
 		trimmed := strings.TrimSpace(s)
-		if trimmed == "" || strings.HasPrefix(trimmed, "=== ") || strings.HasPrefix(trimmed, "--- PASS") || strings.HasPrefix(trimmed, "--- SKIP") {
+		if trimmed == "" || strings.HasPrefix(trimmed, "=== ") || strings.HasPrefix(trimmed, "--- PASS") ||
+			strings.HasPrefix(trimmed, "--- SKIP") {
 			continue
 		}
 		if len(kept) == mostText {

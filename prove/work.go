@@ -63,7 +63,8 @@ func openWork(root string, o options, list []adversary, out io.Writer) (*work, e
 	if err != nil {
 		return nil, err
 	}
-	w := &work{options: o, root: root, list: list, out: out, journal: j, now: time.Now, grace: time.Minute, states: make([]standing, len(list))}
+	w := &work{options: o, root: root, list: list, out: out, journal: j, now: time.Now, grace: time.Minute,
+		states: make([]standing, len(list))}
 	w.programs = programs{root: root, dir: filepath.Join(o.dir, "programs"), built: map[string]string{}}
 	w.build = w.programs.build
 	if err := w.recall(); err != nil {
@@ -110,7 +111,8 @@ func (w *work) recall() error {
 		}
 	}
 	if w.first != 0 && w.options.seed != 0 && w.first != w.options.seed {
-		return fmt.Errorf("-seed %d: the turns in %s began with seed %d; say another -dir to begin anew", w.options.seed, w.options.dir, w.first)
+		return fmt.Errorf("-seed %d: the turns in %s began with seed %d; say another -dir to begin anew",
+			w.options.seed, w.options.dir, w.first)
 	}
 	if w.first == 0 {
 		w.first = w.options.seed
@@ -129,7 +131,8 @@ func (w *work) all(ctx context.Context) error {
 		return w.page()
 	}
 	w.commit, w.machine = describe(ctx, w.root)
-	if err := w.journal.add(entry{At: w.now(), Event: began, Commit: w.commit, Machine: w.machine, First: w.first}); err != nil {
+	if err := w.journal.add(entry{At: w.now(), Event: began, Commit: w.commit, Machine: w.machine,
+		First: w.first}); err != nil {
 		return err
 	}
 	w.deadline = w.now().Add(rest)
@@ -307,10 +310,12 @@ func (w *work) one(ctx context.Context, i int, t turn) error {
 // attempt runs a turn's program, and returns the verdict with all that it is made of.
 func (w *work) attempt(ctx context.Context, a *adversary, t turn, program, scratch string) (verdict, string) {
 	r := &reading{count: a.Count, last: a.Fuzz != ""}
-	run := trial{program: program, folder: filepath.Join(w.root, a.Package), scratch: scratch, limit: a.limit(), grace: w.grace, env: a.environment(t)}
+	run := trial{program: program, folder: filepath.Join(w.root, a.Package), scratch: scratch, limit: a.limit(),
+		grace: w.grace, env: a.environment(t)}
 	run.args = append(bounds(run.limit), a.arguments(t)...)
 	if a.Fuzz != "" {
-		run.args = append(run.args, "-test.fuzzcachedir="+filepath.Join(w.options.dir, "corpus", filepath.FromSlash(a.Package)))
+		run.args = append(run.args, "-test.fuzzcachedir="+
+			filepath.Join(w.options.dir, "corpus", filepath.FromSlash(a.Package)))
 	}
 	v := r.end(a, t, run.run(ctx, r))
 	return v, r.text()
@@ -350,5 +355,6 @@ func (w *work) say(e entry) {
 	} else if e.Outcome == skipped {
 		what += ": " + e.Text
 	}
-	fmt.Fprintf(w.out, "%s  %-32s seed %d, n %d, %.0f s: %s\n", e.At.Format(time.TimeOnly), e.Adversary, e.Seed, e.N, e.Seconds, what)
+	fmt.Fprintf(w.out, "%s  %-32s seed %d, n %d, %.0f s: %s\n", e.At.Format(time.TimeOnly), e.Adversary, e.Seed, e.N,
+		e.Seconds, what)
 }

@@ -200,7 +200,8 @@ func checkAdded(t *testing.T, before, after *sum, points []point, c *choice) {
 		x3 := of(factors{slope, slope}, factors{minusOne, h, h, h}, factors{minusOne, two, v})
 		checkLane(t, "h of an addition", &after.h, lane, h)
 		checkLane(t, "x of an addition", &after.x, lane, x3)
-		checkLane(t, "y of an addition", &after.y, lane, of(factors{slope, v}, factors{minusOne, slope, x3}, factors{minusOne, y, h, h, h}))
+		checkLane(t, "y of an addition", &after.y, lane,
+			of(factors{slope, v}, factors{minusOne, slope, x3}, factors{minusOne, y, h, h, h}))
 		checkLane(t, "z of an addition", &after.z, lane, of(factors{z, h}))
 	}
 }

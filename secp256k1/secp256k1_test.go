@@ -66,7 +66,8 @@ func TestAClaimIsRightWhenRecoveryFindsTheKey(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	keys := []testKey{newTestKey(t, r), newTestKey(t, r), testKeyOf(t, dcr.PrivKeyFromBytes([]byte{1})), testKeyOf(t, dcr.PrivKeyFromBytes([]byte{2}))}
+	keys := []testKey{newTestKey(t, r), newTestKey(t, r), testKeyOf(t, dcr.PrivKeyFromBytes([]byte{1})),
+		testKeyOf(t, dcr.PrivKeyFromBytes([]byte{2}))}
 	generator := NewGenerator()
 	var m Matcher
 	right := 0
@@ -85,7 +86,8 @@ func TestAClaimIsRightWhenRecoveryFindsTheKey(t *testing.T) {
 			found, ok := recoverKey(&c.Signature)
 			want := ok && found == keyOf(keys, c.Key)
 			if c.Right && !want {
-				t.Fatalf("claim %d of %d: %+v is said to be of %x, recovery says %x %v", i, len(claims), c.Signature, keyOf(keys, c.Key), found, ok)
+				t.Fatalf("claim %d of %d: %+v is said to be of %x, recovery says %x %v",
+					i, len(claims), c.Signature, keyOf(keys, c.Key), found, ok)
 			}
 			if want && !c.Right && !met(c, generator) {
 				t.Fatalf("claim %d of %d: %+v is of %x and is called wrong", i, len(claims), c.Signature, found)

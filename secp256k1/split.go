@@ -17,7 +17,8 @@ const splitBits = 128
 // algorithm 3.74 with the division made a multiplication).
 var (
 	beta   = element{0xc1396c28719501ee, 0x9cf0497512f58995, 0x6e64479eac3434e9, 0x7ae96a2b657c0710}
-	lambda = *new(fr.Element).SetBigInt(number(0x5363ad4cc05c30e0, 0xa5261c028812645a, 0x122e22ea20816678, 0xdf02967c1b23bd72))
+	lambda = *new(fr.Element).SetBigInt(number(0x5363ad4cc05c30e0, 0xa5261c028812645a, 0x122e22ea20816678,
+		0xdf02967c1b23bd72))
 
 	// minusB1 and minusB2 are for multiplying words: 2^256 times as large.
 	minusB1 = *new(fr.Element).SetBigInt(number(0xe4437ed6010e8828, 0x6f547fa90abfe4c3, 0, 0, 0, 0))

@@ -85,7 +85,8 @@ func ParseTrusted(words []string) (Trusted, error) {
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%q is neither an address (10.1.2.3), nor a network (10.0.0.0/8), nor loopback, nor none", word)
+			return nil, fmt.Errorf(
+				"%q is neither an address (10.1.2.3), nor a network (10.0.0.0/8), nor loopback, nor none", word)
 		}
 		all = append(all, p.Masked())
 	}

@@ -89,7 +89,8 @@ func (l *lanes) accept(from net.Listener) error {
 		case err == nil:
 			pause = 5 * time.Millisecond
 			l.begin(c.(*connection))
-		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM):
+		case errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
+			errors.Is(err, syscall.ENOMEM):
 			l.s.opt.Log.Warn("accept an HTTP connection", "error", err)
 			time.Sleep(pause)
 			pause = min(2*pause, longest)

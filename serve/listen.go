@@ -79,7 +79,8 @@ func (l *counting) Accept() (net.Conn, error) {
 		of := l.s.opt.Trusted.at(c.RemoteAddr())
 		if l.s.sockets.Take(of, 1) == nil {
 			n := l.s.connections.Add(1)
-			return &connection{Conn: c, s: l.s, of: of, over: l.s.opt.MaxConnections >= 0 && n > int64(l.s.opt.MaxConnections), number: n}, nil
+			return &connection{Conn: c, s: l.s, of: of, over: l.s.opt.MaxConnections >= 0 &&
+				n > int64(l.s.opt.MaxConnections), number: n}, nil
 		}
 		if err := c.Close(); err != nil {
 			l.s.opt.Log.Debug("close an HTTP connection", "error", err)

@@ -126,21 +126,23 @@ func TestConnectionsHaveABoundWhateverIsSaid(t *testing.T) {
 		t.Errorf("one too many got %d bytes, %v after %v", n, err, time.Since(begin))
 	}
 	s.sockets.Give(Client{}, 1)
-	if line, err := bufio.NewReader(dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
+	if line, err := bufio.NewReader(dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).ReadString(
+		'\n'); err != nil || !strings.Contains(line, " 200 ") {
 		t.Errorf("%s, %v", line, err)
 	}
 }
 
 func TestAStreamIsSeenWhileItLasts(t *testing.T) {
 	seen := make(chan struct{})
-	_, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: -1}, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintln(w, "first")
-		if err := http.NewResponseController(w).Flush(); err != nil {
-			t.Error(err)
-		}
-		<-seen
-		fmt.Fprintln(w, "second")
-	})
+	_, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: -1},
+		func(w http.ResponseWriter, r *http.Request) {
+			fmt.Fprintln(w, "first")
+			if err := http.NewResponseController(w).Flush(); err != nil {
+				t.Error(err)
+			}
+			<-seen
+			fmt.Fprintln(w, "second")
+		})
 	res, err := http.Get("http://" + address)
 	if err != nil {
 		t.Fatal(err)
@@ -160,10 +162,12 @@ func TestAStreamIsSeenWhileItLasts(t *testing.T) {
 func TestTLSIsServedToWhoAsksForIt(t *testing.T) {
 	certified := httptest.NewTLSServer(http.NotFoundHandler()) // for its certificate
 	defer certified.Close()
-	_, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: 0, TLS: &tls.Config{Certificates: certified.TLS.Certificates}}, func(w http.ResponseWriter, r *http.Request) {
-		n, over := Overload(r.Context())
-		fmt.Fprint(w, r.TLS != nil, n, over)
-	})
+	_, address := mount(t,
+		Options{MaxBytesInFlight: -1, MaxConnections: 0, TLS: &tls.Config{Certificates: certified.TLS.Certificates}},
+		func(w http.ResponseWriter, r *http.Request) {
+			n, over := Overload(r.Context())
+			fmt.Fprint(w, r.TLS != nil, n, over)
+		})
 	client := certified.Client()
 	client.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", address)

@@ -38,7 +38,8 @@ func (p *plainSays) Answer(ctx context.Context, r *PlainRequest, out []byte) ([]
 		}
 	}
 	p.answered.Add(1)
-	return fmt.Appendf(out, "plain %s %s %v %s", r.Host, r.Path, r.Gzip, r.Body), "Content-Type: " + string(r.Type) + "\r\n", true
+	return fmt.Appendf(out, "plain %s %s %v %s", r.Host, r.Path, r.Gzip, r.Body), "Content-Type: " +
+		string(r.Type) + "\r\n", true
 }
 
 // says is the handler's answer.
@@ -79,7 +80,8 @@ func answer(t *testing.T, in *bufio.Reader) string {
 		t.Fatal(err)
 	}
 	b, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("Date") == "" || res.Header.Get("Content-Type") != "a/b" {
+	if err != nil || res.StatusCode != http.StatusOK || res.Header.Get("Date") == "" ||
+		res.Header.Get("Content-Type") != "a/b" {
 		t.Fatalf("%d %v %q, %v", res.StatusCode, res.Header, b, err)
 	}
 	return string(b)
@@ -208,8 +210,11 @@ func TestAFaultInAPlainAnswerEndsItsConnectionAlone(t *testing.T) {
 }
 
 func TestPlainConnectionsThatSayNothingAreClosed(t *testing.T) {
-	for name, text := range map[string]string{"nothing": "", "a head": "POST /x HTTP/1.1\r\n", "a body": post("12345")[:70], "after an answer": post("1")} {
-		_, address := mountPlain(t, Options{HeaderTimeout: 100 * time.Millisecond, BodyTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond}, &plainSays{})
+	for name, text := range map[string]string{"nothing": "", "a head": "POST /x HTTP/1.1\r\n",
+		"a body": post("12345")[:70], "after an answer": post("1")} {
+		_, address := mountPlain(t,
+			Options{HeaderTimeout: 100 * time.Millisecond, BodyTimeout: 100 * time.Millisecond,
+				IdleTimeout: 100 * time.Millisecond}, &plainSays{})
 		begin := time.Now()
 		if _, err := io.ReadAll(dial(t, address, text)); err != nil || time.Since(begin) > 5*time.Second {
 			t.Errorf("%s: %v after %v", name, err, time.Since(begin))
@@ -261,9 +266,12 @@ func checkParsed(t *testing.T, text []byte) bool {
 		return true
 	}
 	body, err := io.ReadAll(req.Body)
-	if err != nil || !bytes.Equal(body, r.Body) || req.Method != http.MethodPost || req.URL.Path != string(r.Path) || req.Host != string(r.Host) ||
-		req.Header.Get("Content-Type") != string(r.Type) || strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") != r.Gzip ||
-		req.ContentLength != int64(len(r.Body)) || req.Close || len(req.TransferEncoding) > 0 || !req.ProtoAtLeast(1, 1) || req.Header.Get("Upgrade") != "" {
+	if err != nil || !bytes.Equal(body, r.Body) || req.Method != http.MethodPost || req.URL.Path != string(r.Path) ||
+		req.Host != string(r.Host) ||
+		req.Header.Get("Content-Type") != string(r.Type) ||
+		strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") != r.Gzip ||
+		req.ContentLength != int64(len(r.Body)) || req.Close || len(req.TransferEncoding) > 0 ||
+		!req.ProtoAtLeast(1, 1) || req.Header.Get("Upgrade") != "" {
 		t.Errorf("%q: net/http reads %+v with %q, %v", text, req, body, err)
 	}
 	left, err := io.ReadAll(in)
@@ -274,12 +282,16 @@ func checkParsed(t *testing.T, text []byte) bool {
 }
 
 var plainSeeds = []string{
-	post("{}"), post("{}") + post("2"), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n", "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
-	"POST / HTTP/1.0\r\nHost: h\r\nContent-Length: 1\r\n\r\nx", "POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
-	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nx",
-	"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\n Content-Length: 1\r\n\r\nx",
+	post("{}"), post("{}") + post("2"), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n",
+	"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "POST / HTTP/1.0\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
+	"POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\n Content-Length: 1\r\n\r\nx",
 	"POST / HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip, deflate\r\nUser-Agent: a b\tc\r\nconnection: Keep-Alive\r\ncontent-length:  +1\r\n\r\nx",
-	"POST / HTTP/1.1\r\nContent-Length: 01\r\nhOST:[::1]:80\r\nX: \x80\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Type: a\r\nContent-Type: b\r\n\r\nx",
+	"POST / HTTP/1.1\r\nContent-Length: 01\r\nhOST:[::1]:80\r\nX: \x80\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Type: a\r\nContent-Type: b\r\n\r\nx",
 	"POST //x/../y HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
 }
 
@@ -297,10 +309,14 @@ func TestPlainRequestsAreThoseThatNetHTTPReads(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	lines := []string{
-		"Host: h", "host:a.b:1 ", "Content-Length: 3", "content-length: 3", "Content-Length: 0x3", "Content-Length: 3, 3", "Content-Type: application/json", "Accept-Encoding: br, gzip", "Accept-Encoding:",
-		"Connection: keep-alive", "Connection: close", "Connection: Upgrade", "Upgrade: websocket", "Expect: 100-continue", "Transfer-Encoding: chunked", "Transfer-Encoding : chunked", "X-A: b", "X A: b", ": x", "X", "Trailer: X", "Host: x y", "Origin: o", "TE: trailers",
+		"Host: h", "host:a.b:1 ", "Content-Length: 3", "content-length: 3", "Content-Length: 0x3",
+		"Content-Length: 3, 3", "Content-Type: application/json", "Accept-Encoding: br, gzip",
+		"Accept-Encoding:", "Connection: keep-alive", "Connection: close", "Connection: Upgrade", "Upgrade: websocket",
+		"Expect: 100-continue", "Transfer-Encoding: chunked", "Transfer-Encoding : chunked",
+		"X-A: b", "X A: b", ": x", "X", "Trailer: X", "Host: x y", "Origin: o", "TE: trailers",
 	}
-	first := []string{"POST / HTTP/1.1", "POST /a/b HTTP/1.1", "POST / HTTP/1.1", "POST * HTTP/1.1", "POST http://x/ HTTP/1.1", "POST / HTTP/2.0", "POST  / HTTP/1.1", "PUT / HTTP/1.1", "POST /%41 HTTP/1.1"}
+	first := []string{"POST / HTTP/1.1", "POST /a/b HTTP/1.1", "POST / HTTP/1.1", "POST * HTTP/1.1",
+		"POST http://x/ HTTP/1.1", "POST / HTTP/2.0", "POST  / HTTP/1.1", "PUT / HTTP/1.1", "POST /%41 HTTP/1.1"}
 	plain := 0
 	for range 20_000 {
 		b := append([]byte(first[random.IntN(len(first))]), "\r\nHost: h\r\nContent-Length: 3"...)

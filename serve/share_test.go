@@ -149,7 +149,8 @@ func TestClientsTakeTurns(t *testing.T) {
 
 // One address takes its share of connections, whatever the others' is.
 func TestOneAddressDoesNotTakeAllConnections(t *testing.T) {
-	_, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: -1, MaxEach: 3, Trusted: Trusted{netip.MustParsePrefix("127.0.0.9/32")}},
+	_, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: -1, MaxEach: 3,
+		Trusted: Trusted{netip.MustParsePrefix("127.0.0.9/32")}},
 		func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, ClientOf(r.Context())) })
 	ask := func(from string, header ...string) string {
 		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}

@@ -49,8 +49,9 @@ func (w Written) Total() int64 {
 // Since returns what was written since an earlier count of the same store.
 func (w Written) Since(before Written) Written {
 	return Written{
-		Checkpoint: w.Checkpoint - before.Checkpoint, Meta: w.Meta - before.Meta, Spill: w.Spill - before.Spill, Mapped: w.Mapped - before.Mapped,
-		Log: w.Log - before.Log, Flush: w.Flush - before.Flush, Compaction: w.Compaction - before.Compaction,
+		Checkpoint: w.Checkpoint - before.Checkpoint, Meta: w.Meta - before.Meta, Spill: w.Spill - before.Spill,
+		Mapped: w.Mapped - before.Mapped, Log: w.Log - before.Log, Flush: w.Flush - before.Flush,
+		Compaction: w.Compaction - before.Compaction,
 	}
 }
 

@@ -91,7 +91,8 @@ func (w *Watch) Disk() []dashboard.Panel {
 	const group = "Disk"
 	return []dashboard.Panel{
 		{Group: group, Title: "Written to files, by cause", Unit: dashboard.BytesSecond, Stacked: true, Series: causes,
-			Help: "As the node counts it. In mapped_private only checkpoints write the state: peaks with nothing in between are normal."},
+			Help: "As the node counts it. In mapped_private only checkpoints write the state: peaks with nothing in " +
+				"between are normal."},
 		{Group: group, Title: "To and from disks", Unit: dashboard.BytesSecond, Series: []dashboard.Series{
 			w.total("written", func(r *reading) int64 { return r.process.Disk.Written }),
 			w.total("deleted before it was written", func(r *reading) int64 { return r.process.Disk.Cancelled }),
@@ -140,13 +141,16 @@ func (w *Watch) Processor(parts ...dashboard.Series) []dashboard.Panel {
 func (w *Watch) Figures() []dashboard.Figure {
 	const disk, memory = "Disk", "Memory"
 	list := []dashboard.Figure{
-		{Group: disk, Title: "Written a year", Unit: dashboard.BytesYear, Help: "Average since the node started to serve, over whole checkpoint intervals. Known after 15 min and one checkpoint", Value: func() float64 {
-			if _, total, ok := w.m.project(&w.now.state, w.now.process.Disk.Written); ok {
-				return total
-			}
-			return math.NaN()
-		}},
-		{Group: disk, Title: "At the pace of 5 minutes", Unit: dashboard.BytesYear, Help: "Too high if a checkpoint fell into these 5 minutes, too low if none did", Value: w.pace},
+		{Group: disk, Title: "Written a year", Unit: dashboard.BytesYear,
+			Help: "Average since the node started to serve, over whole checkpoint intervals. Known after 15 min and " +
+				"one checkpoint", Value: func() float64 {
+				if _, total, ok := w.m.project(&w.now.state, w.now.process.Disk.Written); ok {
+					return total
+				}
+				return math.NaN()
+			}},
+		{Group: disk, Title: "At the pace of 5 minutes", Unit: dashboard.BytesYear,
+			Help: "Too high if a checkpoint fell into these 5 minutes, too low if none did", Value: w.pace},
 		{Group: disk, Title: "Last checkpoint", Unit: dashboard.Seconds, Help: "ago", Value: func() float64 {
 			if at := w.now.state.LastCheckpoint.At; !at.IsZero() {
 				return time.Since(at).Seconds()
@@ -154,8 +158,12 @@ func (w *Watch) Figures() []dashboard.Figure {
 			return math.NaN()
 		}},
 		{Group: disk, Title: "It wrote", Unit: dashboard.Bytes, Value: w.ofCheckpoint(func(r *reading) float64 { return float64(r.state.LastCheckpoint.Bytes) })},
-		{Group: disk, Title: "It took", Unit: dashboard.Seconds, Value: w.ofCheckpoint(func(r *reading) float64 { return r.state.LastCheckpoint.Duration.Seconds() })},
-		{Group: disk, Title: "Size of the state", Unit: dashboard.Bytes, Value: func() float64 { return float64(w.now.state.Used) }},
+		{Group: disk, Title: "It took", Unit: dashboard.Seconds, Value: w.ofCheckpoint(func(r *reading) float64 {
+			return r.state.LastCheckpoint.Duration.Seconds()
+		})},
+		{Group: disk, Title: "Size of the state", Unit: dashboard.Bytes, Value: func() float64 {
+			return float64(w.now.state.Used)
+		}},
 		{Group: memory, Title: "State", Unit: dashboard.Text, Help: "how it is kept", Words: func() string {
 			s := &w.now.state
 			if s.Mode == "" {
@@ -165,12 +173,13 @@ func (w *Watch) Figures() []dashboard.Figure {
 		}},
 	}
 	for i, f := range w.m.o.Folders {
-		list = append(list, dashboard.Figure{Group: disk, Title: "Free for " + f.Name, Unit: dashboard.Bytes, Value: func() float64 {
-			if i >= len(w.now.spaces) || w.now.spaces[i].Size == 0 {
-				return math.NaN()
-			}
-			return float64(w.now.spaces[i].Free)
-		}})
+		list = append(list, dashboard.Figure{Group: disk, Title: "Free for " + f.Name, Unit: dashboard.Bytes,
+			Value: func() float64 {
+				if i >= len(w.now.spaces) || w.now.spaces[i].Size == 0 {
+					return math.NaN()
+				}
+				return float64(w.now.spaces[i].Free)
+			}})
 	}
 	return list
 }

@@ -64,13 +64,15 @@ func (m *Meter) project(s *store.Stats, disk int64) (state []yearly, total float
 func (m *Meter) perYear(w *exposition.Writer, s *store.Stats, disk int64) {
 	state, total, whole := m.project(s, disk)
 	if len(state) > 0 {
-		w.Metric("tarn_state_written_bytes_per_year", exposition.Gauge, "Bytes written to the state's files, by cause, since the node began to serve, as if for a year")
+		w.Metric("tarn_state_written_bytes_per_year", exposition.Gauge,
+			"Bytes written to the state's files, by cause, since the node began to serve, as if for a year")
 		for _, y := range state {
 			w.Sample(y.bytes, "cause", y.cause)
 		}
 	}
 	if whole {
-		w.Gauge("tarn_process_disk_written_bytes_per_year", "What the process writes to disks, since it began to serve, as if for a year", total)
+		w.Gauge("tarn_process_disk_written_bytes_per_year",
+			"What the process writes to disks, since it began to serve, as if for a year", total)
 	}
 }
 

@@ -51,7 +51,8 @@ type Meter struct {
 // New returns a meter. What was written before is left out of projections, so it is made
 // when the node begins to serve.
 func New(o Options) *Meter {
-	m := &Meter{o: o, duration: exposition.NewHistogram(exposition.Durations()...), pause: exposition.NewHistogram(exposition.Durations()...)}
+	m := &Meter{o: o, duration: exposition.NewHistogram(exposition.Durations()...),
+		pause: exposition.NewHistogram(exposition.Durations()...)}
 	m.begin = m.baseline()
 	m.counted = o.Stats().LastCheckpoint.At
 	return m
@@ -69,7 +70,8 @@ type reading struct {
 }
 
 func (m *Meter) read() *reading {
-	r := &reading{state: m.o.Stats(), runtime: probe.ReadRuntime(), files: make([]int64, len(m.o.Files)), spaces: make([]probe.Space, len(m.o.Folders))}
+	r := &reading{state: m.o.Stats(), runtime: probe.ReadRuntime(), files: make([]int64, len(m.o.Files)),
+		spaces: make([]probe.Space, len(m.o.Folders))}
 	r.process, r.failed = probe.Self()
 	for i, f := range m.o.Files {
 		r.files[i] = f.Written()
@@ -106,7 +108,7 @@ func (m *Meter) Append(w *exposition.Writer) {
 	m.files(w, r)
 	m.checkpoints(w, s)
 	writeProcess(w, &r.process)
-	w.Whether("tarn_meter_failed", "1 if some of the numbers of the process could not be read", r.failed != nil)
+	w.Whether("tarn_meter_failed", "1 if some numbers of the process could not be read", r.failed != nil)
 	writeRuntime(w, r.runtime)
 	m.perYear(w, s, r.process.Disk.Written)
 }
@@ -117,7 +119,8 @@ func word(text string) string { return strings.ReplaceAll(text, " ", "_") }
 
 // files is what goes to all files, and what room there is for them.
 func (m *Meter) files(w *exposition.Writer, r *reading) {
-	w.Metric("tarn_written_bytes_total", exposition.Counter, "Bytes written to files, by what they keep; tarn_state_written_bytes_total says why of the state's")
+	w.Metric("tarn_written_bytes_total", exposition.Counter,
+		"Bytes written to files, by what they keep; tarn_state_written_bytes_total says why of the state's")
 	w.Sample(float64(r.state.Written.Total()), "files", "state")
 	for i, f := range m.o.Files {
 		w.Sample(float64(r.files[i]), "files", word(f.Name))
@@ -138,10 +141,10 @@ func writeState(w *exposition.Writer, s *store.Stats) {
 	bytes := func(name, help string, v int64) { w.Gauge("tarn_state_"+name+"_bytes", help, float64(v)) }
 	bytes("size", "Size of the state's files", s.Size)
 	bytes("limit", "Limit of the state's size; 0 for none", s.Limit)
-	bytes("used", "What the newest state takes", s.Used)
-	bytes("free", "What the state can still grow by", s.Free)
-	bytes("dirty", "What has changed since the last checkpoint", s.DirtyBytes)
-	bytes("private", "Memory of the state that the kernel cannot take back", s.PrivateBytes)
+	bytes("used", "Bytes that the newest state uses", s.Used)
+	bytes("free", "Bytes by which the state can still grow", s.Free)
+	bytes("dirty", "Bytes of the state that changed since the last checkpoint", s.DirtyBytes)
+	bytes("private", "Private dirty memory of the state, which the kernel cannot take back", s.PrivateBytes)
 	w.Gauge("tarn_state_open_views", "Views that readers hold", float64(s.OpenViews))
 	count := func(name, help string, v int64) { w.Counter("tarn_state_"+name+"_total", help, float64(v)) }
 	count("cache_hits", "Reads that a cache answered", s.CacheHits)
@@ -165,18 +168,20 @@ func (m *Meter) checkpoints(w *exposition.Writer, s *store.Stats) {
 	if c := &s.LastCheckpoint; !c.At.IsZero() {
 		w.Gauge("tarn_checkpoint_age_seconds", "Time since the last checkpoint became durable", time.Since(c.At).Seconds())
 		w.Gauge("tarn_checkpoint_duration_seconds", "How long the last checkpoint took", c.Duration.Seconds())
-		w.Gauge("tarn_checkpoint_pause_seconds", "How long the chain stood still for it", c.Pause.Seconds())
-		w.Gauge("tarn_checkpoint_bytes", "What the last checkpoint wrote", float64(c.Bytes))
+		w.Gauge("tarn_checkpoint_pause_seconds", "How long the last checkpoint stopped the chain", c.Pause.Seconds())
+		w.Gauge("tarn_checkpoint_bytes", "Bytes that the last checkpoint wrote", float64(c.Bytes))
 		w.Gauge("tarn_checkpoint_pages", "Pages, or rows, that the last checkpoint wrote", float64(c.Pages))
-		w.Gauge("tarn_checkpoint_returned_bytes", "Memory that was given back after it", float64(c.Returned))
+		w.Gauge("tarn_checkpoint_returned_bytes", "Memory that the last checkpoint gave back", float64(c.Returned))
 	}
-	w.Metric("tarn_checkpoint_time_seconds", exposition.Buckets, "How long checkpoints took, those that a reading of these metrics came after")
+	w.Metric("tarn_checkpoint_time_seconds",
+		exposition.Buckets, "How long checkpoints took, those that a reading of these metrics came after")
 	w.Distribution(m.duration.Read())
 	w.Metric("tarn_checkpoint_stop_seconds", exposition.Buckets, "How long the chain stood still for each of them")
 	w.Distribution(m.pause.Read())
 	d := m.o.Durable()
 	w.Gauge("tarn_durable_block_num", "Block that a start after a crash begins with", float64(d.Head))
-	w.Gauge("tarn_durable_irreversible_block_num", "Block that such a start can step back to", float64(d.Irreversible))
+	w.Gauge("tarn_durable_irreversible_block_num", "Oldest block that a start after a crash can step back to",
+		float64(d.Irreversible))
 }
 
 // writeProcess has the conventional names where there are some.
@@ -186,7 +191,7 @@ func writeProcess(w *exposition.Writer, p *probe.Process) {
 	w.Sample(p.User.Seconds(), "mode", "user")
 	w.Sample(p.System.Seconds(), "mode", "system")
 	w.Gauge("process_start_time_seconds", "When the process began, in s since 1970", float64(p.Start.UnixMilli())/1000)
-	w.Gauge("process_resident_memory_bytes", "Memory in RAM", float64(p.Memory.Resident()))
+	w.Gauge("process_resident_memory_bytes", "Resident memory", float64(p.Memory.Resident()))
 	w.Gauge("process_virtual_memory_bytes", "Address space", float64(p.Virtual))
 	w.Gauge("process_open_fds", "Open files", float64(p.Files))
 	w.Gauge("tarn_process_threads", "Threads", float64(p.Threads))
@@ -197,8 +202,11 @@ func writeProcess(w *exposition.Writer, p *probe.Process) {
 	w.Sample(float64(p.Memory.Shared), "kind", "shared")
 	w.Sample(float64(p.Memory.Swap), "kind", "swap")
 	w.Counter("tarn_process_disk_read_bytes_total", "Bytes read from disks", float64(p.Disk.Read))
-	w.Counter("tarn_process_disk_written_bytes_total", "Bytes written to disks, the block log included", float64(p.Disk.Written))
-	w.Counter("tarn_process_disk_cancelled_bytes_total", "Bytes of those that were deleted before they got to a disk", float64(p.Disk.Cancelled))
+	w.Counter("tarn_process_disk_written_bytes_total", "Bytes written to disks, the block log included",
+		float64(p.Disk.Written))
+	w.Counter("tarn_process_disk_cancelled_bytes_total",
+		"Bytes written to files that were deleted before the bytes reached a disk",
+		float64(p.Disk.Cancelled))
 }
 
 func writeRuntime(w *exposition.Writer, r probe.Runtime) {
@@ -208,6 +216,6 @@ func writeRuntime(w *exposition.Writer, r probe.Runtime) {
 	w.Sample(float64(r.HeapIdle), "class", "heap_idle")
 	w.Sample(float64(r.Stacks), "class", "stacks")
 	w.Sample(float64(r.Other), "class", "other")
-	w.Counter("tarn_go_gc_cycles_total", "Collections of garbage", float64(r.GCCycles))
+	w.Counter("tarn_go_gc_cycles_total", "Garbage collections", float64(r.GCCycles))
 	w.Counter("tarn_go_gc_cpu_seconds_total", "CPU time of the garbage collector, an estimate", r.GCCPU.Seconds())
 }

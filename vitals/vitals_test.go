@@ -16,8 +16,10 @@ import (
 
 // testMeter is of a store that is not there.
 func testMeter() (*Meter, *store.Stats) {
-	s := &store.Stats{Engine: "page", Mode: "mapped_private", Memory: "transparent huge pages", Written: store.Written{Checkpoint: 1000}, DirtyBytes: 11, PrivateBytes: 12, Checkpoints: 3}
-	return New(Options{Stats: func() store.Stats { return *s }, Durable: func() store.Durable { return store.Durable{Head: 60, Irreversible: 55} }}), s
+	s := &store.Stats{Engine: "page", Mode: "mapped_private", Memory: "transparent huge pages",
+		Written: store.Written{Checkpoint: 1000}, DirtyBytes: 11, PrivateBytes: 12, Checkpoints: 3}
+	return New(Options{Stats: func() store.Stats { return *s },
+		Durable: func() store.Durable { return store.Durable{Head: 60, Irreversible: 55} }}), s
 }
 
 func text(m *Meter) []byte {
@@ -73,7 +75,8 @@ func TestWritesAreProjectedFromWhenServingBegan(t *testing.T) {
 	if got := value(families["tarn_checkpoint_age_seconds"], ""); got < 3599 || got > 3700 {
 		t.Errorf("%v s since the checkpoint", got)
 	}
-	if value(families["tarn_process_memory_bytes"], "anonymous") <= 0 || value(families["process_cpu_seconds_total"], "") <= 0 {
+	if value(families["tarn_process_memory_bytes"], "anonymous") <= 0 ||
+		value(families["process_cpu_seconds_total"], "") <= 0 {
 		t.Error("the process is not measured")
 	}
 }

@@ -206,7 +206,8 @@ func TestValuesThatAreNoneAreRefused(t *testing.T) {
 
 // The checks of nodeos 5 know arrays of a fixed size, its conversion does not.
 func TestArraysOfAFixedSizeAreTypesThatConvertOneElement(t *testing.T) {
-	c := mustCompile(t, `{"version":"eosio::abi/1.1","structs":[{"name":"s","base":"","fields":[{"name":"f","type":"uint8[4]"}]},
+	c := mustCompile(
+		t, `{"version":"eosio::abi/1.1","structs":[{"name":"s","base":"","fields":[{"name":"f","type":"uint8[4]"}]},
 		{"name":"u","base":"","fields":[{"name":"f","type":"s[2]"}]}]}`)
 	checkRoundTrip(t, c, "s", `{"f":7}`, "07", `{"f":7}`)
 	_, err := c.Decode(nil, "u", []byte{1, 2}, nil)
@@ -284,7 +285,8 @@ func TestBinaryExtensionsMayBeMissingAtTheEnd(t *testing.T) {
 		checkError(t, err, v.kind, v.message)
 	}
 	_, err := c.Decode(nil, "s2", unhex(t, "0102"), nil)
-	checkError(t, err, exception.ABI, "Encountered field 'i2' without binary extension designation while processing struct 's2'")
+	checkError(t, err, exception.ABI,
+		"Encountered field 'i2' without binary extension designation while processing struct 's2'")
 }
 
 const nestedABI = `{"version":"eosio::abi/1.1",
@@ -309,14 +311,20 @@ func TestMessagesSayWhereInTheInputTheErrorIs(t *testing.T) {
 		{"bar", `{"f0":{"i0":1},"i2":3}`, "Missing field 'i1' in input object while processing struct 's2.f0'", "s1"},
 		{"LONG_s3", `{"i0":1,"i2":3}`, "Missing field 'i1' in input object while processing struct 'LONG_s3'", "LONG_s3"},
 		{"LONG_s3", `{"i0":1,"i1":2,"i2":3,"f3":["s2",{}]}`, "Specified type 's2' in input array is not valid within the variant 'LONG_s3.f3'", "v2"},
-		{"LONG_s3", `{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11},"i2":13}]}`, "Missing field 'i1' in input object while processing struct 'LONG_s3.f3.<variant(1)=bar>.f0'", "s1"},
-		{"v1", `["LONG_s3",{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11,"i1":12},"i2":13}],"LONG_f5":0}]`, "Unexpected field 'LONG_f5' found in input object while processing struct 'v1.<variant(0)=LONG_s3>'", "LONG_s3"},
+		{"LONG_s3", `{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11},"i2":13}]}`,
+			"Missing field 'i1' in input object while processing struct 'LONG_s3.f3.<variant(1)=bar>.f0'", "s1"},
+		{"v1", `["LONG_s3",{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11,"i1":12},"i2":13}],"LONG_f5":0}]`,
+			"Unexpected field 'LONG_f5' found in input object while processing struct 'v1.<variant(0)=LONG_s3>'", "LONG_s3"},
 		{"v1", `["s4",{"f0":[0,1],"f1":[{"i0":2,"i1":3},{"i1":5}]}]`, "Missing field 'i0' in input object while processing struct 'v1.<variant(2)=s4>.f1[1]'", "s1"},
 		{"s2[]", `[{"f0":{"i0":1,"i1":2},"i2":3},{"f0":{"i0":4},"i2":6}]`, "Missing field 'i1' in input object while processing struct 'ARRAY[1].f0'", "s1"},
-		{"s5", `{"f0":[["bar",{"f0":{"i0":1,"i1":2},"i2":3}],["foo",{"f0":{"i0":4},"i2":6}]]}`, "Missing field 'i1' in input object while processing struct 's5.f0[1].<variant(0)=foo>.f0'", "s1"},
-		{"s1arrayarray", `[[{"i0":1,"i1":2},{"i0":3,"i1":4}],[{"i0":6,"i1":6},{"i0":7,"i1":8},{"i1":10}]]`, "Missing field 'i0' in input object while processing struct 'ARRAY[1][2]'", "s1"},
+		{"s5", `{"f0":[["bar",{"f0":{"i0":1,"i1":2},"i2":3}],["foo",{"f0":{"i0":4},"i2":6}]]}`,
+			"Missing field 'i1' in input object while processing struct 's5.f0[1].<variant(0)=foo>.f0'", "s1"},
+		{"s1arrayarray", `[[{"i0":1,"i1":2},{"i0":3,"i1":4}],[{"i0":6,"i1":6},{"i0":7,"i1":8},{"i1":10}]]`,
+			"Missing field 'i0' in input object while processing struct 'ARRAY[1][2]'", "s1"},
 		{"s2", `{"f0":1,"i2":2}`, "Unexpected input encountered while processing struct 's2.f0'", "s1"},
-		{"LONG_s3", `[1,2,3]`, "Using input array to specify the fields of the derived struct 'LONG_s3'; input arrays are currently only allowed for structs without a base", "LONG_s3"},
+		{"LONG_s3", `[1,2,3]`,
+			"Using input array to specify the fields of the derived struct 'LONG_s3'; input arrays are currently " +
+				"only allowed for structs without a base", "LONG_s3"},
 	} {
 		in, err := variant.Parse(v[1])
 		if err != nil {
@@ -333,7 +341,8 @@ func TestMessagesSayWhereInTheInputTheErrorIs(t *testing.T) {
 			t.Errorf("short: %v, want %s '%s'", err, want, v[3])
 		}
 	}
-	checkRoundTrip(t, c, "LONG_s3", `{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11,"i1":12},"i2":13}]}`, "010203010b0c0d",
+	checkRoundTrip(t, c, "LONG_s3", `{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11,"i1":12},"i2":13}]}`,
+		"010203010b0c0d",
 		`{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11,"i1":12},"i2":13}]}`)
 	const deep = `[[{"i0":1,"i1":2},{"i0":3,"i1":4}],[{"i0":5,"i1":6},{"i0":7,"i1":8},{"i0":9,"i1":10}]]`
 	checkRoundTrip(t, c, "s1arrayarray", deep, "0202010203040305060708090a", deep)
@@ -393,24 +402,37 @@ func TestABIsThatBreakARuleAreRefused(t *testing.T) {
 		{"no version", `{}`, exception.UnsupportedABIVersion, "ABI has an unsupported version"},
 		{"other version", `{"version":"eosio::abi/9.0"}`, exception.UnsupportedABIVersion, "ABI has an unsupported version"},
 		{"alias of a built-in", def(`"types":[{"new_type_name":"name","type":"name"}]`), exception.DuplicateABITypeDef, "type already exists"},
-		{"alias twice", def(`"types":[{"new_type_name":"a","type":"name"},{"new_type_name":"a","type":"name"}]`), exception.DuplicateABITypeDef, "type already exists"},
+		{"alias twice", def(`"types":[{"new_type_name":"a","type":"name"},{"new_type_name":"a","type":"name"}]`),
+			exception.DuplicateABITypeDef, "type already exists"},
 		{"alias of itself", def(`"types":[{"new_type_name":"a","type":"a"}]`), exception.ABICircularDef, "Circular reference in type a"},
-		{"aliases in a circle", def(`"types":[{"new_type_name":"b","type":"a"},{"new_type_name":"a","type":"b"}]`), exception.ABICircularDef, "Circular reference in type a"},
+		{"aliases in a circle", def(`"types":[{"new_type_name":"b","type":"a"},{"new_type_name":"a","type":"b"}]`),
+			exception.ABICircularDef, "Circular reference in type a"},
 		{"alias of nothing", def(`"types":[{"new_type_name":"a","type":"b"}]`), exception.InvalidTypeInsideABI, "b"},
 		{"array of arrays", def(`"types":[{"new_type_name":"a","type":"name[][]"}]`), exception.InvalidTypeInsideABI, "name[][]"},
-		{"type within itself", def(`"types":[{"new_type_name":"a[]","type":"a[][]"}],"structs":[{"name":"a[]","base":"","fields":[]}]`), exception.ABIRecursionDepth, "recursive definition, max_recursion_depth 32 "},
-		{"struct twice", def(`"structs":[{"name":"a","base":"","fields":[]},{"name":"a","base":"","fields":[]}]`), exception.DuplicateABIStructDef, "duplicate struct definition detected"},
+		{"type within itself",
+			def(`"types":[{"new_type_name":"a[]","type":"a[][]"}],"structs":[{"name":"a[]","base":"","fields":[]}]`),
+			exception.ABIRecursionDepth, "recursive definition, max_recursion_depth 32 "},
+		{"struct twice", def(`"structs":[{"name":"a","base":"","fields":[]},{"name":"a","base":"","fields":[]}]`),
+			exception.DuplicateABIStructDef, "duplicate struct definition detected"},
 		{"unknown base", def(`"structs":[{"name":"a","base":"b","fields":[]}]`), exception.InvalidTypeInsideABI, "Unknown struct b"},
-		{"bases in a circle", def(`"structs":[{"name":"a","base":"b","fields":[]},{"name":"b","base":"c","fields":[]},{"name":"c","base":"a","fields":[]}]`), exception.ABICircularDef, "Circular reference in struct a"},
+		{"bases in a circle",
+			def(
+				`"structs":[{"name":"a","base":"b","fields":[]},{"name":"b","base":"c","fields":[]},{"name":"c",` +
+					`"base":"a","fields":[]}]`), exception.ABICircularDef, "Circular reference in struct a"},
 		{"unknown field", def(`"structs":[{"name":"a","base":"","fields":[{"name":"f","type":"b$"}]}]`), exception.InvalidTypeInsideABI, "b$"},
-		{"action twice", def(`"actions":[{"name":"a","type":"name"},{"name":"a","type":"name"}]`), exception.DuplicateABIActionDef, "duplicate action definition detected"},
+		{"action twice", def(`"actions":[{"name":"a","type":"name"},{"name":"a","type":"name"}]`),
+			exception.DuplicateABIActionDef, "duplicate action definition detected"},
 		{"action of nothing", def(`"actions":[{"name":"a","type":"b"}]`), exception.InvalidTypeInsideABI, "b"},
-		{"table twice", def(`"tables":[{"name":"a","type":"name"},{"name":"a","type":"name"}]`), exception.DuplicateABITableDef, "duplicate table definition detected"},
+		{"table twice", def(`"tables":[{"name":"a","type":"name"},{"name":"a","type":"name"}]`),
+			exception.DuplicateABITableDef, "duplicate table definition detected"},
 		{"table of nothing", def(`"tables":[{"name":"a","type":"b"}]`), exception.InvalidTypeInsideABI, "b"},
-		{"error twice", def(`"error_messages":[{"error_code":1,"error_msg":"a"},{"error_code":1,"error_msg":"b"}]`), exception.DuplicateABIErrMsgDef, "duplicate error message definition detected"},
-		{"variant twice", def(`"variants":[{"name":"v","types":["int8"]},{"name":"v","types":["int8"]}]`), exception.DuplicateABIVariantDef, "duplicate variant definition detected"},
+		{"error twice", def(`"error_messages":[{"error_code":1,"error_msg":"a"},{"error_code":1,"error_msg":"b"}]`),
+			exception.DuplicateABIErrMsgDef, "duplicate error message definition detected"},
+		{"variant twice", def(`"variants":[{"name":"v","types":["int8"]},{"name":"v","types":["int8"]}]`),
+			exception.DuplicateABIVariantDef, "duplicate variant definition detected"},
 		{"variant of nothing", def(`"variants":[{"name":"v","types":["int91"]}]`), exception.InvalidTypeInsideABI, "int91"},
-		{"result twice", def(`"action_results":[{"name":"a","result_type":"name"},{"name":"a","result_type":"name"}]`), exception.DuplicateABIActionResultsDef, "duplicate action results definition detected"},
+		{"result twice", def(`"action_results":[{"name":"a","result_type":"name"},{"name":"a","result_type":"name"}]`),
+			exception.DuplicateABIActionResultsDef, "duplicate action results definition detected"},
 		{"result of nothing", def(`"action_results":[{"name":"a","result_type":"b"}]`), exception.InvalidTypeInsideABI, "b"},
 	} {
 		t.Run(v.name, func(t *testing.T) {
@@ -503,9 +525,12 @@ func TestEncodedValuesAreLimitedToAMiB(t *testing.T) {
 }
 
 func TestActionsTablesResultsAndErrorsHaveTheirTypes(t *testing.T) {
-	c := mustCompile(t, `{"version":"eosio::abi/1.2","actions":[{"name":"act","type":"uint8"}],"tables":[{"name":"tab","index_type":"i64","key_names":["k"],"key_types":["uint64"],"type":"uint16"}],
-		"error_messages":[{"error_code":"18446744073709551615","error_msg":"never"}],"action_results":[{"name":"act","result_type":"uint32"}],"abi_extensions":[[1,"ff"]]}`)
-	if c.ActionType(types.N("act")) != "uint8" || c.TableType(types.N("tab")) != "uint16" || c.ActionResultType(types.N("act")) != "uint32" {
+	c := mustCompile(t, `{"version":"eosio::abi/1.2","actions":[{"name":"act","type":"uint8"}],
+		"tables":[{"name":"tab","index_type":"i64","key_names":["k"],"key_types":["uint64"],"type":"uint16"}],
+		"error_messages":[{"error_code":"18446744073709551615","error_msg":"never"}],
+		"action_results":[{"name":"act","result_type":"uint32"}],"abi_extensions":[[1,"ff"]]}`)
+	if c.ActionType(types.N("act")) != "uint8" || c.TableType(types.N("tab")) != "uint16" ||
+		c.ActionResultType(types.N("act")) != "uint32" {
 		t.Error("types are wrong")
 	}
 	if text, ok := c.ErrorMessage(1<<64 - 1); !ok || text != "never" {

@@ -153,7 +153,8 @@ func takeUint128(v variant.Value) (types.Uint128, error) {
 		}
 		return types.ParseUint128(s)
 	}
-	return types.Uint128{}, exception.New(exception.FCBadCast, "Cannot convert variant of type '${type}' into a uint128_t", "type", v.Kind().String())
+	return types.Uint128{}, exception.New(exception.FCBadCast,
+		"Cannot convert variant of type '${type}' into a uint128_t", "type", v.Kind().String())
 }
 
 func takeInt128(v variant.Value) (types.Int128, error) {
@@ -168,12 +169,14 @@ func takeInt128(v variant.Value) (types.Int128, error) {
 		}
 		return types.ParseInt128(s)
 	}
-	return types.Int128{}, exception.New(exception.FCBadCast, "Cannot convert variant of type '${type}' into a int128_t", "type", v.Kind().String())
+	return types.Int128{}, exception.New(exception.FCBadCast,
+		"Cannot convert variant of type '${type}' into a int128_t", "type", v.Kind().String())
 }
 
 func parseFloat128(s string) (f types.Float128, err error) {
 	if len(s) != 34 || s[:2] != "0x" {
-		return f, exception.New(exception.FCAssert, "s.size() == 2 + 2 * sizeof(temp) && s.find(\"0x\") == 0: Failure in converting hex data into a float128_t")
+		return f, exception.New(exception.FCAssert,
+			"s.size() == 2 + 2 * sizeof(temp) && s.find(\"0x\") == 0: Failure in converting hex data into a float128_t")
 	}
 	b, err := types.ParseHex(s[2:])
 	if err == nil {

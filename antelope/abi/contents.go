@@ -47,9 +47,10 @@ func (c *Contents) AppendAction(b []byte, a *types.Action) []byte {
 	defer func() { c.depth-- }()
 	b = a.Account.AppendJSON(append(b, `{"account":`...))
 	b = a.Name.AppendJSON(append(b, `,"name":`...))
-	b = variant.AppendList(append(b, `,"authorization":`...), a.Authorization, func(b []byte, v *types.PermissionLevel) []byte {
-		return v.AppendJSON(b)
-	})
+	b = variant.AppendList(append(b, `,"authorization":`...), a.Authorization,
+		func(b []byte, v *types.PermissionLevel) []byte {
+			return v.AppendJSON(b)
+		})
 	b = append(b, `,"data":`...)
 	if out, ok := c.appendData(b, a.Account, (*Codec).ActionType, a.Name, a.Data); ok {
 		b = out
@@ -60,7 +61,9 @@ func (c *Contents) AppendAction(b []byte, a *types.Action) []byte {
 }
 
 // appendData appends data by the type that the account's ABI has for them.
-func (c *Contents) appendData(b []byte, account types.Name, typeOf func(*Codec, types.Name) string, name types.Name, data []byte) ([]byte, bool) {
+func (c *Contents) appendData(
+	b []byte, account types.Name, typeOf func(*Codec, types.Name) string, name types.Name, data []byte,
+) ([]byte, bool) {
 	codec := c.codec(account)
 	if codec == nil {
 		return b, false
@@ -108,12 +111,14 @@ func (c *Contents) AppendActionTrace(b []byte, a *types.ActionTrace) []byte {
 	b = appendUint(b, "block_num", uint64(a.BlockNum))
 	b = a.BlockTime.AppendJSON(variant.AppendKey(b, "block_time"))
 	b = appendOptional(b, "producer_block_id", a.ProducerBlockID)
-	b = variant.AppendList(variant.AppendKey(b, "account_ram_deltas"), a.AccountRAMDeltas, func(b []byte, v *types.AccountDelta) []byte {
-		return v.AppendJSON(b)
-	})
+	b = variant.AppendList(variant.AppendKey(b, "account_ram_deltas"), a.AccountRAMDeltas,
+		func(b []byte, v *types.AccountDelta) []byte {
+			return v.AppendJSON(b)
+		})
 	b = appendFailure(b, a.Except, a.ErrorCode)
 	b = variant.AppendHex(variant.AppendKey(b, "return_value_hex_data"), a.ReturnValue)
-	out, ok := c.appendData(append(b, `,"return_value_data":`...), a.Action.Account, (*Codec).ActionResultType, a.Action.Name, a.ReturnValue)
+	out, ok := c.appendData(append(b, `,"return_value_data":`...), a.Action.Account, (*Codec).ActionResultType,
+		a.Action.Name, a.ReturnValue)
 	if ok {
 		b = out
 	}
@@ -210,9 +215,10 @@ func (c *Contents) AppendBlock(b []byte, s *types.SignedBlock) ([]byte, error) {
 	}
 	b = appendOptional(s.BlockHeader.AppendRoots(append(b, '{')), "new_producers", s.NewProducers)
 	if header.ProtocolFeatures != nil {
-		b = variant.AppendList(variant.AppendKey(b, "new_protocol_features"), header.ProtocolFeatures, func(b []byte, v *types.Checksum256) []byte {
-			return append(v.AppendJSON(append(b, `{"feature_digest":`...)), '}')
-		})
+		b = variant.AppendList(variant.AppendKey(b, "new_protocol_features"), header.ProtocolFeatures,
+			func(b []byte, v *types.Checksum256) []byte {
+				return append(v.AppendJSON(append(b, `{"feature_digest":`...)), '}')
+			})
 	}
 	if header.ScheduleChange != nil {
 		b = header.ScheduleChange.AppendJSON(variant.AppendKey(b, "new_producer_schedule"))
@@ -232,9 +238,10 @@ func (c *Contents) AppendBlock(b []byte, s *types.SignedBlock) ([]byte, error) {
 	}
 	b = append(b, ']')
 	if more.Signatures != nil {
-		b = variant.AppendList(append(variant.AppendKey(b, "additional_signatures"), `{"signatures":`...), more.Signatures, func(b []byte, v *types.Signature) []byte {
-			return v.AppendJSON(b)
-		})
+		b = variant.AppendList(append(variant.AppendKey(b, "additional_signatures"), `{"signatures":`...),
+			more.Signatures, func(b []byte, v *types.Signature) []byte {
+				return v.AppendJSON(b)
+			})
 		b = append(b, '}')
 	}
 	if more.Certificate != nil {

@@ -38,10 +38,14 @@ func TestActionTracesShowWhatTheABIKnows(t *testing.T) {
 		BlockNum:  4,
 		BlockTime: 5,
 	}
-	const want = `{"action_ordinal":0,"creator_action_ordinal":1,"closest_unnotified_ancestor_action_ordinal":2,"receipt":null,` +
-		`"receiver":"test","act":{"account":"acctest","name":"acttest","authorization":[{"actor":"acctest","permission":"active"}],` +
-		`"data":"09746573745f64617461","hex_data":"09746573745f64617461"},"context_free":false,"elapsed":3,"console":"console line",` +
-		`"trx_id":"0000000000000000000000000000000000000000000000000000000000000000","block_num":4,"block_time":"2000-01-01T00:00:02.500",` +
+	const want = `{"action_ordinal":0,"creator_action_ordinal":1,"closest_unnotified_ancestor_action_ordinal":2,` +
+		`"receipt":null,` +
+		`"receiver":"test","act":{"account":"acctest","name":"acttest","authorization":[{"actor":"acctest",` +
+		`"permission":"active"}],` +
+		`"data":"09746573745f64617461","hex_data":"09746573745f64617461"},"context_free":false,"elapsed":3,` +
+		`"console":"console line",` +
+		`"trx_id":"0000000000000000000000000000000000000000000000000000000000000000","block_num":4,` +
+		`"block_time":"2000-01-01T00:00:02.500",` +
 		`"producer_block_id":null,"account_ram_deltas":[],"except":null,"error_code":null,"return_value_hex_data":`
 	for _, v := range []struct{ value, more string }{
 		{"\x02hi", `"026869","return_value_data":"hi"}`},
@@ -58,7 +62,9 @@ func TestActionTracesShowWhatTheABIKnows(t *testing.T) {
 	trace.Except = exception.New(exception.EosioAssertMessage, "assertion failure with message: ${s}", "s", "no")
 	trace.ErrorCode = &code
 	got := string((&abi.Contents{}).AppendActionTrace(nil, trace))
-	for _, part := range []string{`"except":{"code":3050003,"name":"eosio_assert_message_exception","message":"eosio_assert_message assertion failure","stack":[{`,
+	for _, part := range []string{
+		`"except":{"code":3050003,"name":"eosio_assert_message_exception","message":"eosio_assert_message assertion ` +
+			`failure","stack":[{`,
 		`"format":"assertion failure with message: ${s}","data":{"s":"no"}}]}`, `"error_code":"9223372036854775808"`} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%s\nis not in %s", part, got)
@@ -71,8 +77,10 @@ const transferABI = `{"version":"eosio::abi/1.0","structs":[{"name":"transfer","
 	{"name":"none","base":"","fields":[]}],
 	"actions":[{"name":"transfer","type":"transfer"},{"name":"none","type":"none"}]}`
 
-const transferJSON = `{"expiration":"2021-12-20T15:30:00","ref_block_num":1,"ref_block_prefix":2,"max_net_usage_words":15,` +
-	`"max_cpu_usage_ms":43,"delay_sec":0,"context_free_actions":[],"actions":[{"account":"eosio.token","name":"transfer",` +
+const transferJSON = `{"expiration":"2021-12-20T15:30:00","ref_block_num":1,"ref_block_prefix":2,` +
+	`"max_net_usage_words":15,` +
+	`"max_cpu_usage_ms":43,"delay_sec":0,"context_free_actions":[],"actions":[{"account":"eosio.token",` +
+	`"name":"transfer",` +
 	`"authorization":[{"actor":"alice","permission":"active"}],` +
 	`"data":{"from":"alice","to":"bob","quantity":"1.0000 SYS","memo":"m"},` +
 	`"hex_data":"0000000000855c340000000000000e3d102700000000000004535953000000` + `00016d"}]}`
@@ -167,14 +175,17 @@ func TestBlocksShowWhatTheirExtensionsSay(t *testing.T) {
 		{Type: types.HeaderProtocolFeatures, Data: features},
 		{Type: types.HeaderScheduleChange, Data: schedule.Append(nil)},
 	}
-	b.Extensions = types.Extensions{{Type: types.BlockMoreSignatures, Data: types.AppendSignatures(nil, []types.Signature{sig})}}
+	b.Extensions = types.Extensions{{Type: types.BlockMoreSignatures,
+		Data: types.AppendSignatures(nil, []types.Signature{sig})}}
 	got, err := (&abi.Contents{}).AppendBlock(nil, b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const zeros = "00000000000000000000000000000000000000000000000000000000000000"
-	want := `{"timestamp":"2000-01-01T00:00:00.000","producer":"","confirmed":0,"previous":"` + zeros + `00","transaction_mroot":"` + zeros +
-		`00","action_mroot":"` + zeros + `00","schedule_version":0,"new_producers":null,"new_protocol_features":[{"feature_digest":"01` + zeros +
+	want := `{"timestamp":"2000-01-01T00:00:00.000","producer":"","confirmed":0,"previous":"` + zeros +
+		`00","transaction_mroot":"` + zeros +
+		`00","action_mroot":"` + zeros +
+		`00","schedule_version":0,"new_producers":null,"new_protocol_features":[{"feature_digest":"01` + zeros +
 		`"}],"new_producer_schedule":{"version":7,"producers":[]},"producer_signature":"` + types.Signature{}.String() +
 		`","transactions":[{"status":"executed","cpu_usage_us":0,"net_usage_words":0,"trx":"02` + zeros +
 		`"}],"additional_signatures":{"signatures":["` + sig.String() + `"]}}`

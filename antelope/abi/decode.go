@@ -158,7 +158,8 @@ func (d *decoder) choice(b []byte, n *node) ([]byte, error) {
 		return b, unpackError(err, "Unable to unpack tag of variant '${p}'", "p", d.path.String())
 	}
 	if int64(tag) >= int64(len(n.choice.types)) {
-		return b, exception.New(exception.Unpack, "Unpacked invalid tag (${select}) for variant '${p}'", "select", tag, "p", d.path.String())
+		return b, exception.New(exception.Unpack, "Unpacked invalid tag (${select}) for variant '${p}'",
+			"select", tag, "p", d.path.String())
 	}
 	d.path.push(step{choice: n.choice, index: int(tag)})
 	defer d.path.pop()
@@ -190,9 +191,13 @@ func (d *decoder) structure(b []byte, st *structType, count int) ([]byte, int, e
 				continue
 			}
 			if extended {
-				return b, count, exception.New(exception.ABI, "Encountered field '${f}' without binary extension designation while processing struct '${p}'", "f", d.path.name(f.name), "p", d.path.String())
+				return b, count, exception.New(exception.ABI,
+					"Encountered field '${f}' without binary extension designation while processing struct '${p}'",
+					"f", d.path.name(f.name), "p", d.path.String())
 			}
-			return b, count, exception.New(exception.Unpack, "Stream unexpectedly ended; unable to unpack field '${f}' of struct '${p}'", "f", d.path.name(f.name), "p", d.path.String())
+			return b, count, exception.New(exception.Unpack,
+				"Stream unexpectedly ended; unable to unpack field '${f}' of struct '${p}'",
+				"f", d.path.name(f.name), "p", d.path.String())
 		}
 		if count > 0 {
 			b = append(b, ',')

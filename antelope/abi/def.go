@@ -220,22 +220,26 @@ func (d *Def) AppendJSON(b []byte) []byte {
 		b = texts(append(b, `,"key_types":`...), v.KeyTypes)
 		return append(variant.AppendString(append(b, `,"type":`...), v.Type), '}')
 	})
-	b = variant.AppendList(variant.AppendKey(b, "ricardian_clauses"), d.RicardianClauses, func(b []byte, v *ClausePair) []byte {
-		return members(b, "id", v.ID, "body", v.Body)
-	})
-	b = variant.AppendList(variant.AppendKey(b, "error_messages"), d.ErrorMessages, func(b []byte, v *ErrorMessage) []byte {
-		b = variant.AppendUint64(append(b, `{"error_code":`...), v.Code)
-		return append(variant.AppendString(append(b, `,"error_msg":`...), v.Message), '}')
-	})
-	b = variant.AppendList(variant.AppendKey(b, "abi_extensions"), d.Extensions, func(b []byte, v *types.Extension) []byte {
-		return v.AppendJSON(b)
-	})
+	b = variant.AppendList(variant.AppendKey(b, "ricardian_clauses"), d.RicardianClauses,
+		func(b []byte, v *ClausePair) []byte {
+			return members(b, "id", v.ID, "body", v.Body)
+		})
+	b = variant.AppendList(variant.AppendKey(b, "error_messages"), d.ErrorMessages,
+		func(b []byte, v *ErrorMessage) []byte {
+			b = variant.AppendUint64(append(b, `{"error_code":`...), v.Code)
+			return append(variant.AppendString(append(b, `,"error_msg":`...), v.Message), '}')
+		})
+	b = variant.AppendList(variant.AppendKey(b, "abi_extensions"), d.Extensions,
+		func(b []byte, v *types.Extension) []byte {
+			return v.AppendJSON(b)
+		})
 	b = variant.AppendList(variant.AppendKey(b, "variants"), d.Variants, func(b []byte, v *VariantDef) []byte {
 		b = variant.AppendString(append(b, `{"name":`...), v.Name)
 		return append(texts(append(b, `,"types":`...), v.Types), '}')
 	})
-	b = variant.AppendList(variant.AppendKey(b, "action_results"), d.ActionResults, func(b []byte, v *ActionResultDef) []byte {
-		return members(b, "name", v.Name.String(), "result_type", v.ResultType)
-	})
+	b = variant.AppendList(variant.AppendKey(b, "action_results"), d.ActionResults,
+		func(b []byte, v *ActionResultDef) []byte {
+			return members(b, "name", v.Name.String(), "result_type", v.ResultType)
+		})
 	return append(b, '}')
 }

@@ -140,15 +140,19 @@ func (e *encoder) choice(b []byte, n *node, v variant.Value) ([]byte, error) {
 	e.path.hint(n.name)
 	list, err := v.Elements()
 	if err != nil || len(list) != 2 {
-		return b, exception.New(exception.Pack, "Expected input to be an array of two items while processing variant '${p}'", "p", e.path.String())
+		return b, exception.New(exception.Pack,
+			"Expected input to be an array of two items while processing variant '${p}'", "p", e.path.String())
 	}
 	name, err := list[0].Text()
 	if err != nil {
-		return b, exception.New(exception.Pack, "Encountered non-string as first item of input array while processing variant '${p}'", "p", e.path.String())
+		return b, exception.New(exception.Pack,
+			"Encountered non-string as first item of input array while processing variant '${p}'", "p", e.path.String())
 	}
 	tag := slices.Index(n.choice.types, name)
 	if tag < 0 {
-		return b, exception.New(exception.Pack, "Specified type '${t}' in input array is not valid within the variant '${p}'", "t", e.path.name(name), "p", e.path.String())
+		return b, exception.New(exception.Pack,
+			"Specified type '${t}' in input array is not valid within the variant '${p}'",
+			"t", e.path.name(name), "p", e.path.String())
 	}
 	e.path.push(step{choice: n.choice, index: tag})
 	defer e.path.pop()
@@ -163,7 +167,8 @@ func (e *encoder) structure(b []byte, st *structType, v variant.Value) ([]byte, 
 	case variant.Array:
 		return e.elements(b, st, v)
 	}
-	return b, exception.New(exception.Pack, "Unexpected input encountered while processing struct '${p}'", "p", e.path.String())
+	return b, exception.New(exception.Pack, "Unexpected input encountered while processing struct '${p}'",
+		"p", e.path.String())
 }
 
 // base encodes the struct that st is based on, as a value of its own.
@@ -191,7 +196,9 @@ func (e *encoder) members(b []byte, st *structType, v variant.Value) ([]byte, er
 		switch {
 		case present || strings.HasSuffix(f.typ, "?"):
 			if ended {
-				return b, exception.New(exception.Pack, "Unexpected field '${f}' found in input object while processing struct '${p}'", "f", e.path.name(f.name), "p", e.path.String())
+				return b, exception.New(exception.Pack,
+					"Unexpected field '${f}' found in input object while processing struct '${p}'",
+					"f", e.path.name(f.name), "p", e.path.String())
 			}
 			if b, err = e.field(b, st, i, member); err != nil {
 				return b, err
@@ -199,9 +206,13 @@ func (e *encoder) members(b []byte, st *structType, v variant.Value) ([]byte, er
 		case f.extension && e.extensions:
 			ended = true
 		case ended:
-			return b, exception.New(exception.ABI, "Encountered field '${f}' without binary extension designation while processing struct '${p}'", "f", e.path.name(f.name), "p", e.path.String())
+			return b, exception.New(exception.ABI,
+				"Encountered field '${f}' without binary extension designation while processing struct '${p}'",
+				"f", e.path.name(f.name), "p", e.path.String())
 		default:
-			return b, exception.New(exception.Pack, "Missing field '${f}' in input object while processing struct '${p}'", "f", e.path.name(f.name), "p", e.path.String())
+			return b, exception.New(exception.Pack,
+				"Missing field '${f}' in input object while processing struct '${p}'",
+				"f", e.path.name(f.name), "p", e.path.String())
 		}
 	}
 	return b, nil
@@ -210,7 +221,9 @@ func (e *encoder) members(b []byte, st *structType, v variant.Value) ([]byte, er
 // elements encodes a struct from an array.
 func (e *encoder) elements(b []byte, st *structType, v variant.Value) ([]byte, error) {
 	if st.parent != nil {
-		return b, exception.New(exception.InvalidTypeInsideABI, "Using input array to specify the fields of the derived struct '${p}'; input arrays are currently only allowed for structs without a base", "p", e.path.String())
+		return b, exception.New(exception.InvalidTypeInsideABI,
+			"Using input array to specify the fields of the derived struct '${p}'; input arrays are currently only "+
+				"allowed for structs without a base", "p", e.path.String())
 	}
 	list, err := v.Elements()
 	for i := 0; i < len(st.fields) && err == nil; i++ {
@@ -221,7 +234,9 @@ func (e *encoder) elements(b []byte, st *structType, v variant.Value) ([]byte, e
 		case f.extension && e.extensions:
 			return b, nil
 		default:
-			err = exception.New(exception.Pack, "Early end to input array specifying the fields of struct '${p}'; require input for field '${f}'", "p", e.path.String(), "f", e.path.name(f.name))
+			err = exception.New(exception.Pack,
+				"Early end to input array specifying the fields of struct '${p}'; require input for field '${f}'",
+				"p", e.path.String(), "f", e.path.name(f.name))
 		}
 	}
 	return b, err

@@ -43,7 +43,8 @@ func FuzzDecodeData(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	types := []string{"s1", "s2", "s4", "s5", "t3", "t4", "t5", "v1", "v3", "s1arrayarray", "asset", "string[]", "signature?", "float64", "time_point", "int128[]", "symbol_code"}
+	types := []string{"s1", "s2", "s4", "s5", "t3", "t4", "t5", "v1", "v3", "s1arrayarray", "asset", "string[]",
+		"signature?", "float64", "time_point", "int128[]", "symbol_code"}
 	for i := range types {
 		f.Add(i, []byte{2, 1, 1, 0, 3, 2, 1})
 	}
@@ -64,7 +65,8 @@ func FuzzEncode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	types := []string{"s1", "LONG_s3", "s4", "s5", "t3", "t4", "t5", "v1", "s1arrayarray", "asset", "string[]", "uint128?", "float64", "time_point", "extended_asset", "bytes"}
+	types := []string{"s1", "LONG_s3", "s4", "s5", "t3", "t4", "t5", "v1", "s1arrayarray", "asset", "string[]",
+		"uint128?", "float64", "time_point", "extended_asset", "bytes"}
 	for i, json := range []string{`{"i0":1,"i1":2}`, `[1,2]`, `["int8",5]`, `"1.0 A"`, `null`, `["a"]`, `{"f0":[null]}`} {
 		f.Add(i, json)
 	}

@@ -42,7 +42,8 @@ func (c *Contents) Action(v variant.Value) (a types.Action, err error) {
 		}
 	}
 	if !empty && len(a.Data) == 0 {
-		return a, exception.New(exception.PackedTransactionType, "Failed to deserialize data for ${account}:${name}", "account", a.Account, "name", a.Name)
+		return a, exception.New(exception.PackedTransactionType, "Failed to deserialize data for ${account}:${name}",
+			"account", a.Account, "name", a.Name)
 	}
 	return a, nil
 }

@@ -91,7 +91,8 @@ func (m *Manager) Get(l types.PermissionLevel) (*state.Permission, error) {
 }
 
 func missing(l types.PermissionLevel) error {
-	const key = "unknown key (boost::tuples::tuple<eosio::chain::name, eosio::chain::name, boost::tuples::null_type, boost::tuples::null_type, " +
+	const key = "unknown key (boost::tuples::tuple<eosio::chain::name, eosio::chain::name, boost::tuples::null_type, " +
+		"boost::tuples::null_type, " +
 		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, " +
 		"boost::tuples::null_type, boost::tuples::null_type>): ("
 	return exception.Recast(exception.PermissionQuery, key+l.Actor.String()+" "+l.Permission.String()+")",
@@ -131,12 +132,15 @@ func (m *Manager) Reserve() error {
 
 // CreatePermission makes a permission, which must not exist. parent is a permission
 // of the same owner, empty for none. It takes over the authority's lists.
-func (m *Manager) CreatePermission(owner, name, parent types.Name, a types.Authority, created types.TimePoint) (*state.Permission, error) {
+func (m *Manager) CreatePermission(
+	owner, name, parent types.Name, a types.Authority, created types.TimePoint,
+) (*state.Permission, error) {
 	if err := m.checkKeyTypes(&a, "creating"); err != nil {
 		return nil, err
 	}
 	k := state.PermissionKey{Owner: owner, Name: name}
-	return m.s.Permissions.Create(k, state.Permission{Key: k, Parent: parent, LastUpdated: created, LastUsed: created, Authority: a})
+	return m.s.Permissions.Create(k, state.Permission{Key: k, Parent: parent, LastUpdated: created, LastUsed: created,
+		Authority: a})
 }
 
 // ModifyPermission replaces a permission's authority, whose lists it takes over.
@@ -174,7 +178,8 @@ func (m *Manager) RemovePermission(l types.PermissionLevel) error {
 		return err
 	}
 	if children {
-		return exception.New(exception.ActionValidate, "Cannot remove a permission which has children. Remove the children first.")
+		return exception.New(exception.ActionValidate,
+			"Cannot remove a permission which has children. Remove the children first.")
 	}
 	return m.s.Permissions.Remove(keyOf(l))
 }

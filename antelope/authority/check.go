@@ -148,7 +148,9 @@ func (m *Manager) checkDeclared(a *types.Action, declared types.PermissionLevel)
 	}
 	ok, err := m.Satisfies(p, least)
 	if err == nil && !ok {
-		err = exception.New(exception.IrrelevantAuth, "action declares irrelevant authority '${auth}'; minimum authority is ${min}", "auth", declared, "min", levelOf(least))
+		err = exception.New(exception.IrrelevantAuth,
+			"action declares irrelevant authority '${auth}'; minimum authority is ${min}",
+			"auth", declared, "min", levelOf(least))
 	}
 	return err
 }
@@ -176,7 +178,9 @@ func (m *Manager) CheckPermission(l types.PermissionLevel, c *Check) error {
 // RequiredKeys returns which of the candidates, in ascending order, have to sign a
 // transaction under a delay in us. It fails if all of them together are not
 // enough.
-func (m *Manager) RequiredKeys(t *types.Transaction, candidates []types.PublicKey, delay int64) ([]types.PublicKey, error) {
+func (m *Manager) RequiredKeys(
+	t *types.Transaction, candidates []types.PublicKey, delay int64,
+) ([]types.PublicKey, error) {
 	if _, _, err := m.prepare(&Check{Keys: candidates}); err != nil {
 		return nil, err
 	}
@@ -184,7 +188,9 @@ func (m *Manager) RequiredKeys(t *types.Transaction, candidates []types.PublicKe
 }
 
 // RequiredKeys is the same of a finished block.
-func RequiredKeys(v *state.View, t *types.Transaction, candidates []types.PublicKey, delay int64) ([]types.PublicKey, error) {
+func RequiredKeys(
+	v *state.View, t *types.Transaction, candidates []types.PublicKey, delay int64,
+) ([]types.PublicKey, error) {
 	one, err := v.Singletons()
 	if err != nil {
 		return nil, err
@@ -210,7 +216,8 @@ func (c *Checker) requiredKeys(t *types.Transaction, delay int64) ([]types.Publi
 				return nil, err
 			}
 			if !ok {
-				return nil, exception.New(exception.UnsatisfiedAuthorization, "transaction declares authority '${auth}', but does not have signatures for it.", "auth", declared)
+				return nil, exception.New(exception.UnsatisfiedAuthorization,
+					"transaction declares authority '${auth}', but does not have signatures for it.", "auth", declared)
 			}
 		}
 	}

@@ -116,7 +116,8 @@ func TestAuthoritiesAreSatisfiedByKeysAndPermissions(t *testing.T) {
 			if err != nil || ok != c.satisfied {
 				t.Fatalf("satisfied %v, %v; want %v", ok, err, c.satisfied)
 			}
-			if got := letters(k.UsedKeys()); got != c.used || k.AllKeysUsed() != (len(c.used) == len(c.keys)) || len(k.UnusedKeys()) != len(keys)-len(got) {
+			if got := letters(k.UsedKeys()); got != c.used || k.AllKeysUsed() != (len(c.used) == len(c.keys)) ||
+				len(k.UnusedKeys()) != len(keys)-len(got) {
 				t.Errorf("used %q, unused %q, all %v; want %q", got, letters(k.UnusedKeys()), k.AllKeysUsed(), c.used)
 			}
 		})
@@ -125,7 +126,8 @@ func TestAuthoritiesAreSatisfiedByKeysAndPermissions(t *testing.T) {
 
 func TestUsedKeysAddUpOverQuestions(t *testing.T) {
 	k := authority.NewChecker(nil, 2, publicKeys("abc"), nil)
-	for _, a := range []*types.Authority{auth(2, share{'a', 1}, share{'b', 1}, share{'c', 1}), auth(1, share{'b', 1}, share{'c', 1}), auth(9, share{'c', 1})} {
+	for _, a := range []*types.Authority{auth(2, share{'a', 1}, share{'b', 1}, share{'c', 1}),
+		auth(1, share{'b', 1}, share{'c', 1}), auth(9, share{'c', 1})} {
 		if _, err := k.SatisfiedAuthority(a, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +144,8 @@ func TestCirclesEnd(t *testing.T) {
 		two: auth(1, share{one, 2}, share{'b', 1}),
 	}
 	for keys, want := range map[string]bool{"a": true, "b": true, "c": false, "": false} {
-		k := authority.NewChecker(func(l types.PermissionLevel) (*types.Authority, error) { return all[l], nil }, 6, publicKeys(keys), nil)
+		k := authority.NewChecker(func(l types.PermissionLevel) (*types.Authority, error) { return all[l], nil }, 6,
+			publicKeys(keys), nil)
 		for _, l := range []types.PermissionLevel{one, two} {
 			if ok, err := k.Satisfied(l, 0); err != nil || ok != want {
 				t.Errorf("%s with keys %q: %v, %v", l, keys, ok, err)
@@ -287,7 +290,8 @@ func TestTheCheckerAnswersAsTheSlowOneDoes(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	satisfied, released := 0, 0
 	for range 20000 {
-		s := slow{authorities: map[types.PermissionLevel]*types.Authority{}, depth: r.IntN(7), used: map[types.PublicKey]bool{}}
+		s := slow{authorities: map[types.PermissionLevel]*types.Authority{}, depth: r.IntN(7),
+			used: map[types.PublicKey]bool{}}
 		for range r.IntN(20) {
 			s.authorities[randomLevel(r)] = randomAuthority(r)
 		}
@@ -305,7 +309,10 @@ func TestTheCheckerAnswersAsTheSlowOneDoes(t *testing.T) {
 		}
 		slices.SortFunc(s.provided, types.PermissionLevel.Compare)
 		s.provided = slices.Compact(s.provided)
-		k := authority.NewChecker(func(l types.PermissionLevel) (*types.Authority, error) { return s.authorities[l], nil }, uint16(s.depth), s.keys, s.provided)
+		k := authority.NewChecker(func(l types.PermissionLevel) (*types.Authority,
+			error) {
+			return s.authorities[l], nil
+		}, uint16(s.depth), s.keys, s.provided)
 		for range 4 {
 			l, delay := randomLevel(r), int64(r.IntN(4_000_000))
 			want := s.question(l, delay)
@@ -337,7 +344,9 @@ func TestManyPermissionsAreRemembered(t *testing.T) {
 	asked := 0
 	wide := auth(1000)
 	for i := range 600 {
-		wide.Accounts = append(wide.Accounts, types.PermissionLevelWeight{Permission: types.PermissionLevel{Actor: types.Name(i%300 + 1), Permission: 1}, Weight: 1})
+		wide.Accounts = append(wide.Accounts,
+			types.PermissionLevelWeight{Permission: types.PermissionLevel{Actor: types.Name(i%300 + 1), Permission: 1},
+				Weight: 1})
 	}
 	k := authority.NewChecker(func(types.PermissionLevel) (*types.Authority, error) {
 		asked++

@@ -33,8 +33,10 @@ func TestEveryPermissionHasItsOwnDelay(t *testing.T) {
 		key    string
 		after  int64 // seconds; below zero: never
 	}{
-		{transfer("second"), "s", 20}, {transfer("first"), "f", 0}, {transfer("active"), "a", 15}, {transfer("owner"), "A", 0},
-		{action("eosio.token", "open", level("alice", "lent")), "b", 0}, {action("eosio.token", "close", level("alice", "active")), "a", 15},
+		{transfer("second"), "s", 20}, {transfer("first"), "f", 0}, {transfer("active"), "a", 15},
+		{transfer("owner"), "A", 0},
+		{action("eosio.token", "open", level("alice", "lent")), "b", 0},
+		{action("eosio.token", "close", level("alice", "active")), "a", 15},
 		{transfer("second"), "b", -1}, {transfer("lent"), "b", -1},
 	} {
 		for _, delay := range []int64{0, 15*second - 1, 15 * second, 20*second - 1, 20 * second, 1000 * second} {

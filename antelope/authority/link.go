@@ -40,8 +40,9 @@ func (m *Manager) LookupLinked(account, contract, action types.Name) (types.Name
 // enough for a contract's action; false if any permission is.
 func (m *Manager) LookupMinimumPermission(account, contract, action types.Name) (types.Name, bool, error) {
 	if contract == system && unlinkable(action) {
-		return 0, false, exception.New(exception.UnlinkableMinPermissionAction, "cannot call lookup_minimum_permission on native actions"+
-			" that are not allowed to be linked to minimum permissions")
+		return 0, false, exception.New(exception.UnlinkableMinPermissionAction,
+			"cannot call lookup_minimum_permission on native actions"+
+				" that are not allowed to be linked to minimum permissions")
 	}
 	name, found, err := m.LookupLinked(account, contract, action)
 	switch {
@@ -70,7 +71,8 @@ func (m *Manager) SetLink(k state.LinkKey, required types.Name) (created bool, e
 		return true, err
 	}
 	if l.Required == required {
-		return false, exception.New(exception.ActionValidate, "Attempting to update required authority, but new requirement is same as old")
+		return false, exception.New(exception.ActionValidate,
+			"Attempting to update required authority, but new requirement is same as old")
 	}
 	if l, err = m.s.Links.Edit(k); err != nil {
 		return false, err

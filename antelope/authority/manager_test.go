@@ -80,7 +80,8 @@ func (c *chain) make(account, name, parent string, a *types.Authority) {
 
 func (c *chain) link(account, code, action, required string) {
 	c.t.Helper()
-	_, err := c.SetLink(state.LinkKey{Account: types.N(account), Code: types.N(code), Action: types.N(action)}, types.N(required))
+	_, err := c.SetLink(state.LinkKey{Account: types.N(account), Code: types.N(code), Action: types.N(action)},
+		types.N(required))
 	c.must(err)
 }
 
@@ -99,8 +100,10 @@ func (c *chain) check(a types.Action, keys string) error {
 	return c.CheckAuthorization([]types.Action{a}, &authority.Check{Keys: publicKeys(keys)})
 }
 
-const unknown = " (unknown key (boost::tuples::tuple<eosio::chain::name, eosio::chain::name, boost::tuples::null_type, boost::tuples::null_type, " +
-	"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type>): "
+const unknown = " (unknown key (boost::tuples::tuple<eosio::chain::name, eosio::chain::name, " +
+	"boost::tuples::null_type, boost::tuples::null_type, " +
+	"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, " +
+	"boost::tuples::null_type, boost::tuples::null_type>): "
 
 func TestPermissionsAreFoundOrReportedAsNodeosDoes(t *testing.T) {
 	c := newChain(t)
@@ -113,7 +116,8 @@ func TestPermissionsAreFoundOrReportedAsNodeosDoes(t *testing.T) {
 		t.Errorf("a permission that does not exist: %+v, %v", p, err)
 	}
 	_, err = c.Get(level("alice", "spending"))
-	c.fails(err, exception.PermissionQuery, `Failed to retrieve permission: {"actor":"alice","permission":"spending"}`+unknown+"(alice spending))")
+	c.fails(err, exception.PermissionQuery, `Failed to retrieve permission: {"actor":"alice","permission":"spending"}`+
+		unknown+"(alice spending))")
 	for _, l := range []types.PermissionLevel{level("", "active"), level("alice", "")} {
 		_, err = c.Get(l)
 		c.fails(err, exception.InvalidPermission, "Invalid permission")
@@ -121,7 +125,8 @@ func TestPermissionsAreFoundOrReportedAsNodeosDoes(t *testing.T) {
 		if !errors.As(err, &e) || len(e.Later()) != 1 {
 			t.Fatalf("%v has not one note", err)
 		}
-		want := `Failed to retrieve permission: {"actor":"` + l.Actor.String() + `","permission":"` + l.Permission.String() + `"}`
+		want := `Failed to retrieve permission: {"actor":"` + l.Actor.String() + `","permission":"` +
+			l.Permission.String() + `"}`
 		if got := e.Later()[0].Text(); got != want {
 			t.Errorf("the note is %q, want %q", got, want)
 		}
@@ -137,16 +142,19 @@ func TestPermissionsChange(t *testing.T) {
 	c.must(c.UpdateUsage(spending, 3000))
 	p, err := c.Get(spending)
 	c.must(err)
-	if used, err := c.LastUsed(spending); err != nil || used != 3000 || p.LastUpdated != 2000 || p.Authority.Keys[0].Key != publicKey('u') {
+	if used, err := c.LastUsed(spending); err != nil || used != 3000 || p.LastUpdated != 2000 ||
+		p.Authority.Keys[0].Key != publicKey('u') {
 		t.Errorf("permission %+v, last used %d, %v", p, used, err)
 	}
-	c.fails(c.RemovePermission(spending), exception.ActionValidate, "Cannot remove a permission which has children. Remove the children first.")
+	c.fails(c.RemovePermission(spending), exception.ActionValidate,
+		"Cannot remove a permission which has children. Remove the children first.")
 	c.must(c.RemovePermission(level("alice", "scud")))
 	c.must(c.RemovePermission(spending))
 	if p, err := c.Find(spending); err != nil || p != nil {
 		t.Errorf("a removed permission: %+v, %v", p, err)
 	}
-	for _, err := range []error{c.RemovePermission(spending), c.UpdateUsage(spending, 1), c.ModifyPermission(spending, *auth(1), 1)} {
+	for _, err := range []error{c.RemovePermission(spending), c.UpdateUsage(spending, 1),
+		c.ModifyPermission(spending, *auth(1), 1)} {
 		if !exception.Is(err, exception.PermissionQuery) {
 			t.Errorf("a removed permission: %v", err)
 		}
@@ -159,7 +167,8 @@ func TestKeysOfTypesThatAreNotActivatedAreRefused(t *testing.T) {
 	a.Keys = append(a.Keys, types.KeyWeight{Key: types.PublicKey{Type: types.WebAuthn, RPID: "x"}, Weight: 1})
 	_, err := c.CreatePermission(types.N("alice"), types.N("web"), types.N("active"), a, 1)
 	c.fails(err, exception.UnactivatedKeyType, "Unactivated key type used when creating permission")
-	c.fails(c.ModifyPermission(level("alice", "active"), a, 1), exception.UnactivatedKeyType, "Unactivated key type used when modifying permission")
+	c.fails(c.ModifyPermission(level("alice", "active"), a, 1), exception.UnactivatedKeyType,
+		"Unactivated key type used when modifying permission")
 	p, err := c.s.Protocol.Edit()
 	c.must(err)
 	p.KeyTypes = 3
@@ -203,7 +212,8 @@ func TestLinksSayWhichPermissionIsEnough(t *testing.T) {
 		return action("eosio", "reqauth", level("alice", permission))
 	}
 	irrelevant := func(permission, minimum string) string {
-		return "action declares irrelevant authority '" + level("alice", permission).String() + "'; minimum authority is " + level("alice", minimum).String()
+		return "action declares irrelevant authority '" + level("alice", permission).String() +
+			"'; minimum authority is " + level("alice", minimum).String()
 	}
 	c.must(c.check(reqauth("active"), "a"))
 	c.must(c.check(reqauth("owner"), "A"))
@@ -212,7 +222,8 @@ func TestLinksSayWhichPermissionIsEnough(t *testing.T) {
 	c.must(c.check(reqauth("spending"), "s"))
 	c.must(c.check(reqauth("active"), "a"))
 	c.fails(c.check(reqauth("scud"), "t"), exception.IrrelevantAuth, irrelevant("scud", "spending"))
-	_, err := c.SetLink(state.LinkKey{Account: types.N("alice"), Code: types.N("eosio"), Action: types.N("reqauth")}, types.N("spending"))
+	_, err := c.SetLink(state.LinkKey{Account: types.N("alice"), Code: types.N("eosio"), Action: types.N("reqauth")},
+		types.N("spending"))
 	c.fails(err, exception.ActionValidate, "Attempting to update required authority, but new requirement is same as old")
 	// A link to the contract counts where there is none to the action.
 	c.link("alice", "eosio", "", "scud")
@@ -233,7 +244,8 @@ func TestPermissionsThatAreLinkedToAreFound(t *testing.T) {
 	c.link("alice", "bob", "c", "active")
 	c.link("alice", "zzz", "c", "active")
 	c.link("bob", "bob", "c", "spending")
-	for l, want := range map[types.PermissionLevel]string{level("alice", "active"): "middle", level("bob", "spending"): "bob"} {
+	for l, want := range map[types.PermissionLevel]string{level("alice", "active"): "middle",
+		level("bob", "spending"): "bob"} {
 		if p, err := c.LinkTo(l); err != nil || p == nil || p.Key.Code != types.N(want) {
 			t.Errorf("link to %s: %+v, %v; want that of %s", l, p, err, want)
 		}
@@ -255,7 +267,8 @@ func TestNativeActionsHaveNoMinimumPermission(t *testing.T) {
 		_, _, err := c.LookupMinimumPermission(types.N("alice"), types.N("eosio"), types.N(name))
 		c.fails(err, exception.UnlinkableMinPermissionAction,
 			"cannot call lookup_minimum_permission on native actions that are not allowed to be linked to minimum permissions")
-		if p, required, err := c.LookupMinimumPermission(types.N("alice"), types.N("bob"), types.N(name)); err != nil || !required || p != types.N("active") {
+		if p, required, err := c.LookupMinimumPermission(types.N("alice"), types.N("bob"), types.N(name)); err != nil ||
+			!required || p != types.N("active") {
 			t.Errorf("%s of another contract: %s, %v, %v", name, p, required, err)
 		}
 	}
@@ -265,15 +278,22 @@ func TestWhatIsMissingIsSaid(t *testing.T) {
 	c := newChain(t)
 	a := action("eosio", "reqauth", level("alice", "active"))
 	key := func(letter byte) string { return `"` + publicKey(letter).String() + `"` }
-	c.fails(c.check(a, "b"), exception.UnsatisfiedAuthorization, `transaction declares authority '{"actor":"alice","permission":"active"}', `+
-		`but does not have signatures for it under a provided delay of 0 ms, provided permissions [], provided keys [`+key('b')+`], and a delay max limit of 100000 ms`)
-	c.fails(c.check(a, "abc"), exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: ["+key('b')+","+key('c')+"]")
+	c.fails(c.check(a, "b"), exception.UnsatisfiedAuthorization,
+		`transaction declares authority '{"actor":"alice","permission":"active"}', `+
+			`but does not have signatures for it under a provided delay of 0 ms, provided permissions [], `+
+			`provided keys [`+key('b')+`], and a delay max limit of 100000 ms`)
+	c.fails(c.check(a, "abc"), exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: ["+
+		key('b')+","+key('c')+"]")
 	keys := publicKeys("bc")
 	provided := []types.PermissionLevel{level("bob", "eosio.code"), level("carol", "")}
-	c.fails(c.CheckPermission(level("alice", "owner"), &authority.Check{Keys: keys, Provided: provided, Delay: 1_234_567}), exception.UnsatisfiedAuthorization,
-		`permission '{"actor":"alice","permission":"owner"}' was not satisfied under a provided delay of 1234 ms, provided permissions `+
-			`[{"actor":"bob","permission":"eosio.code"},{"actor":"carol","permission":""}], provided keys [`+key('b')+","+key('c')+`], and a delay max limit of 100000 ms`)
-	c.fails(c.CheckPermission(level("bob", "active"), &authority.Check{Keys: keys}), exception.TxIrrelevantSig, "irrelevant keys provided: ["+key('c')+"]")
+	c.fails(c.CheckPermission(level("alice", "owner"),
+		&authority.Check{Keys: keys, Provided: provided, Delay: 1_234_567}), exception.UnsatisfiedAuthorization,
+		`permission '{"actor":"alice","permission":"owner"}' was not satisfied under a provided delay of 1234 ms, `+
+			`provided permissions `+
+			`[{"actor":"bob","permission":"eosio.code"},{"actor":"carol","permission":""}], provided keys [`+key('b')+
+			","+key('c')+`], and a delay max limit of 100000 ms`)
+	c.fails(c.CheckPermission(level("bob", "active"), &authority.Check{Keys: keys}), exception.TxIrrelevantSig,
+		"irrelevant keys provided: ["+key('c')+"]")
 	c.must(c.CheckPermission(level("bob", "active"), &authority.Check{Keys: keys, AllowUnusedKeys: true}))
 	c.must(c.CheckPermission(level("carol", "nonsense"), &authority.Check{Provided: provided}))
 }
@@ -283,11 +303,14 @@ func TestChecksMayBeTolerantAndSkipWhatIsKnown(t *testing.T) {
 	actions := []types.Action{action("eosio", "reqauth", level("alice", "active"), level("bob", "active"))}
 	c.must(c.CheckAuthorization(actions, &authority.Check{Keys: publicKeys("xyz"), Tolerant: true}))
 	c.must(c.CheckAuthorization(actions, &authority.Check{Keys: publicKeys("abc"), AllowUnusedKeys: true}))
-	c.must(c.CheckAuthorization(actions, &authority.Check{Keys: publicKeys("a"), Satisfied: []types.PermissionLevel{level("bob", "active")}}))
-	c.must(c.CheckAuthorization(actions, &authority.Check{Provided: []types.PermissionLevel{level("alice", "active"), level("bob", "")}}))
+	c.must(c.CheckAuthorization(actions,
+		&authority.Check{Keys: publicKeys("a"), Satisfied: []types.PermissionLevel{level("bob", "active")}}))
+	c.must(c.CheckAuthorization(actions,
+		&authority.Check{Provided: []types.PermissionLevel{level("alice", "active"), level("bob", "")}}))
 	// Irrelevant permissions are not tolerated.
 	c.make("alice", "low", "active", auth(1))
-	err := c.CheckAuthorization([]types.Action{action("eosio", "reqauth", level("alice", "low"))}, &authority.Check{Tolerant: true})
+	err := c.CheckAuthorization([]types.Action{action("eosio", "reqauth", level("alice", "low"))},
+		&authority.Check{Tolerant: true})
 	if !exception.Is(err, exception.IrrelevantAuth) {
 		t.Error(err)
 	}
@@ -295,7 +318,8 @@ func TestChecksMayBeTolerantAndSkipWhatIsKnown(t *testing.T) {
 
 func TestChecksAreTimed(t *testing.T) {
 	c := newChain(t)
-	twice := []types.Action{action("eosio", "a", level("alice", "active"), level("bob", "active")), action("eosio", "b", level("alice", "active"))}
+	twice := []types.Action{action("eosio", "a", level("alice", "active"), level("bob", "active")),
+		action("eosio", "b", level("alice", "active"))}
 	late := errors.New("late")
 	for stop := range 7 {
 		calls := 0
@@ -317,8 +341,10 @@ func TestChecksAreTimed(t *testing.T) {
 
 func TestOnlyTheKeysThatAreNeededAreRequired(t *testing.T) {
 	c := newChain(t)
-	c.make("alice", "joint", "active", auth(2, share{'j', 1}, share{level("bob", "active"), 1}, share{'k', 1}, share{20, 1}))
-	trx := &types.Transaction{Actions: []types.Action{action("eosio", "a", level("alice", "joint")), action("eosio", "b", level("carol", "active"))}}
+	c.make("alice", "joint", "active", auth(2, share{'j', 1}, share{level("bob", "active"), 1}, share{'k', 1},
+		share{20, 1}))
+	trx := &types.Transaction{Actions: []types.Action{action("eosio", "a", level("alice", "joint")),
+		action("eosio", "b", level("carol", "active"))}}
 	c.must(c.s.Flush())
 	c.must(c.store.Publish())
 	v, err := c.s.View()
@@ -338,7 +364,8 @@ func TestOnlyTheKeysThatAreNeededAreRequired(t *testing.T) {
 		}
 	}
 	_, err = c.RequiredKeys(trx, publicKeys("abcd"), 0)
-	c.fails(err, exception.UnsatisfiedAuthorization, `transaction declares authority '{"actor":"alice","permission":"joint"}', but does not have signatures for it.`)
+	c.fails(err, exception.UnsatisfiedAuthorization,
+		`transaction declares authority '{"actor":"alice","permission":"joint"}', but does not have signatures for it.`)
 }
 
 func TestReferencesMustExist(t *testing.T) {

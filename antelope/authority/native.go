@@ -42,7 +42,8 @@ func (m *Manager) checkNative(a *types.Action) (delay int64, err error) {
 // only returns the one authorization that such an action has.
 func only(auths []types.PermissionLevel, action string) (types.PermissionLevel, error) {
 	if len(auths) != 1 {
-		return types.PermissionLevel{}, exception.New(exception.IrrelevantAuth, action+" action should only have one declared authorization")
+		return types.PermissionLevel{}, exception.New(exception.IrrelevantAuth,
+			action+" action should only have one declared authorization")
 	}
 	return auths[0], nil
 }
@@ -51,7 +52,8 @@ func only(auths []types.PermissionLevel, action string) (types.PermissionLevel, 
 func ofOwner(auths []types.PermissionLevel, owner types.Name, action, changed string) (types.PermissionLevel, error) {
 	auth, err := only(auths, action)
 	if err == nil && auth.Actor != owner {
-		err = exception.New(exception.IrrelevantAuth, "the owner of the "+changed+" needs to be the actor of the declared authorization")
+		err = exception.New(exception.IrrelevantAuth, "the owner of the "+changed+
+			" needs to be the actor of the declared authorization")
 	}
 	return auth, err
 }
@@ -68,7 +70,8 @@ func (m *Manager) enough(declared, least types.PermissionLevel, action, which st
 	}
 	ok, err := m.Satisfies(p, o)
 	if err == nil && !ok {
-		err = exception.New(exception.IrrelevantAuth, action+" action declares irrelevant authority '${auth}'; "+which, "auth", declared, "min", least)
+		err = exception.New(exception.IrrelevantAuth, action+" action declares irrelevant authority '${auth}'; "+which,
+			"auth", declared, "min", least)
 	}
 	return err
 }
@@ -132,7 +135,9 @@ func (m *Manager) checkUnlinkAuth(v *types.UnlinkAuth, auths []types.PermissionL
 		return err
 	}
 	if !found {
-		return exception.New(exception.Transaction, "cannot unlink non-existent permission link of account '${account}' for actions matching '${code}::${action}'", "account", v.Account, "code", v.Code, "action", v.Action)
+		return exception.New(exception.Transaction,
+			"cannot unlink non-existent permission link of account '${account}' for actions matching "+
+				"'${code}::${action}'", "account", v.Account, "code", v.Code, "action", v.Action)
 	}
 	if name == anyone {
 		return nil
@@ -153,7 +158,8 @@ func (m *Manager) checkCancelDelay(v *types.CancelDelay, auths []types.Permissio
 		return 0, err
 	}
 	if d == nil || d.Sender != 0 {
-		return 0, exception.New(exception.TxNotFound, "cannot cancel trx_id=${tid}, there is no deferred transaction with that transaction id", "tid", v.TrxID)
+		return 0, exception.New(exception.TxNotFound,
+			"cannot cancel trx_id=${tid}, there is no deferred transaction with that transaction id", "tid", v.TrxID)
 	}
 	var t types.Transaction
 	if err := types.ReadAction(d.Packed, &t); err != nil {
@@ -166,7 +172,8 @@ func (m *Manager) checkCancelDelay(v *types.CancelDelay, auths []types.Permissio
 			}
 		}
 	}
-	return 0, exception.New(exception.ActionValidate, "canceling_auth in canceldelay action was not found as authorization in the original delayed transaction")
+	return 0, exception.New(exception.ActionValidate,
+		"canceling_auth in canceldelay action was not found as authorization in the original delayed transaction")
 }
 
 // CheckReferences fails unless the accounts and permissions that an authority names

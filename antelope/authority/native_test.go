@@ -27,10 +27,12 @@ func TestPermissionsAreChangedByThemselvesOrTheirAncestors(t *testing.T) {
 		return types.UpdateAuth{Account: n("alice"), Permission: n(permission), Parent: n(parent), Authority: *auth(1)}
 	}
 	irrelevant := func(declared, minimum string) string {
-		return "updateauth action declares irrelevant authority '" + level("alice", declared).String() + "'; minimum authority is " + level("alice", minimum).String()
+		return "updateauth action declares irrelevant authority '" + level("alice", declared).String() +
+			"'; minimum authority is " + level("alice", minimum).String()
 	}
 	missing := func(permission string) string {
-		return "Failed to retrieve permission: " + level("alice", permission).String() + unknown + "(alice " + permission + "))"
+		return "Failed to retrieve permission: " + level("alice", permission).String() + unknown + "(alice " +
+			permission + "))"
 	}
 	remove := func(permission string) types.DeleteAuth {
 		return types.DeleteAuth{Account: n("alice"), Permission: n(permission)}
@@ -46,17 +48,22 @@ func TestPermissionsAreChangedByThemselvesOrTheirAncestors(t *testing.T) {
 		{"its parent", native("updateauth", update("spending", "active"), level("alice", "active")), "a", nil, ""},
 		{"its owner", native("updateauth", update("scud", "spending"), level("alice", "owner")), "A", nil, ""},
 		{"its child", native("updateauth", update("spending", "active"), level("alice", "scud")), "u", exception.IrrelevantAuth, irrelevant("scud", "spending")},
-		{"its sibling", native("updateauth", update("spending", "active"), level("alice", "trading")), "t", exception.IrrelevantAuth, irrelevant("trading", "spending")},
+		{"its sibling", native("updateauth", update("spending", "active"), level("alice", "trading")),
+			"t", exception.IrrelevantAuth, irrelevant("trading", "spending")},
 		{"a new one's parent", native("updateauth", update("fresh", "spending"), level("alice", "spending")), "s", nil, ""},
-		{"a new one's uncle", native("updateauth", update("fresh", "spending"), level("alice", "trading")), "t", exception.IrrelevantAuth, irrelevant("trading", "spending")},
+		{"a new one's uncle", native("updateauth", update("fresh", "spending"), level("alice", "trading")),
+			"t", exception.IrrelevantAuth, irrelevant("trading", "spending")},
 		{"a new one's missing parent", native("updateauth", update("fresh", "nobody"), level("alice", "active")), "a", exception.PermissionQuery, missing("nobody")},
 		{"without a name", native("updateauth", update("", "active"), level("alice", "active")), "a", exception.InvalidPermission, "Invalid permission"},
-		{"a stranger", native("updateauth", update("spending", "active"), level("bob", "active")), "b", exception.IrrelevantAuth,
+		{"a stranger", native("updateauth", update("spending", "active"), level("bob", "active")),
+			"b", exception.IrrelevantAuth,
 			"the owner of the affected permission needs to be the actor of the declared authorization"},
-		{"two", native("updateauth", update("spending", "active"), level("alice", "active"), level("bob", "active")), "ab", exception.IrrelevantAuth,
+		{"two", native("updateauth", update("spending", "active"), level("alice", "active"), level("bob", "active")),
+			"ab", exception.IrrelevantAuth,
 			"updateauth action should only have one declared authorization"},
 		{"nobody", native("updateauth", update("spending", "active")), "", exception.IrrelevantAuth, "updateauth action should only have one declared authorization"},
-		{"the wrong key", native("updateauth", update("spending", "active"), level("alice", "spending")), "su", exception.TxIrrelevantSig,
+		{"the wrong key", native("updateauth", update("spending", "active"), level("alice", "spending")),
+			"su", exception.TxIrrelevantSig,
 			`transaction bears irrelevant signatures from these keys: ["` + publicKey('u').String() + `"]`},
 
 		{"removal by itself", native("deleteauth", remove("scud"), level("alice", "scud")), "u", nil, ""},
@@ -83,7 +90,8 @@ func TestLinksAreChangedByWhatIsEnoughForTheAction(t *testing.T) {
 	c.link("alice", "bob", "spend", "spending")
 	c.link("alice", "bob", "free", "eosio.any")
 	link := func(code, action string, l ...types.PermissionLevel) types.Action {
-		return native("linkauth", types.LinkAuth{Account: n("alice"), Code: n(code), Action: n(action), Requirement: n("scud")}, l...)
+		return native("linkauth", types.LinkAuth{Account: n("alice"), Code: n(code), Action: n(action),
+			Requirement: n("scud")}, l...)
 	}
 	unlink := func(code, action string, l ...types.PermissionLevel) types.Action {
 		return native("unlinkauth", types.UnlinkAuth{Account: n("alice"), Code: n(code), Action: n(action)}, l...)
@@ -143,9 +151,11 @@ func TestLinksAreChangedByWhatIsEnoughForTheAction(t *testing.T) {
 func TestDelayedTransactionsAreCanceledByWhoDelayedThem(t *testing.T) {
 	c := newFamily(t)
 	c.must(c.ModifyPermission(level("alice", "active"), *auth(2, share{'a', 1}, share{10, 1}), 1))
-	delayed := types.Transaction{Actions: []types.Action{action("bob", "x", level("bob", "active")), action("bob", "x", level("alice", "spending"))}}
+	delayed := types.Transaction{Actions: []types.Action{action("bob", "x", level("bob", "active")),
+		action("bob", "x", level("alice", "spending"))}}
 	id := types.Checksum256{1}
-	d := state.Deferred{TrxID: id, SenderID: types.U128(1), Published: 1_000_000, DelayUntil: 11_000_000, Packed: delayed.Append(nil)}
+	d := state.Deferred{TrxID: id, SenderID: types.U128(1), Published: 1_000_000, DelayUntil: 11_000_000,
+		Packed: delayed.Append(nil)}
 	c.must(c.s.CreateDeferred(&d))
 	sent := state.Deferred{TrxID: types.Checksum256{2}, Sender: n("bob"), Packed: d.Packed}
 	c.must(c.s.CreateDeferred(&sent))
@@ -177,9 +187,11 @@ func TestDelayedTransactionsAreCanceledByWhoDelayedThem(t *testing.T) {
 	}
 	c.fails(c.check(cancel(level("alice", "scud"), id, spending), "s"), exception.ActionValidate,
 		"canceling_auth in canceldelay action was not found as authorization in the original delayed transaction")
-	c.fails(c.check(cancel(spending, id, bob), "b"), exception.IrrelevantAuth, "canceldelay action declares irrelevant authority '"+bob.String()+
-		"'; specified authority to satisfy is "+spending.String())
-	c.fails(c.check(cancel(spending, id), ""), exception.IrrelevantAuth, "canceldelay action should only have one declared authorization")
+	c.fails(c.check(cancel(spending, id, bob), "b"), exception.IrrelevantAuth,
+		"canceldelay action declares irrelevant authority '"+bob.String()+
+			"'; specified authority to satisfy is "+spending.String())
+	c.fails(c.check(cancel(spending, id), ""), exception.IrrelevantAuth,
+		"canceldelay action should only have one declared authorization")
 
 	// Declared by another action as well, active has the shorter delay: none.
 	both := []types.Action{cancel(spending, id, active), action("bob", "x", active)}

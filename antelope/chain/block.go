@@ -124,7 +124,8 @@ func (c *Chain) PopBlock() error {
 func (c *Chain) validate(p *Prepared, status execute.Status) error {
 	b := p.State.Block
 	if err := c.StartBlock(execute.Start{
-		Time: b.Timestamp, Confirmed: b.Confirmed, Activations: p.State.Activations(), Status: status, BlockID: &p.State.ID, Block: b,
+		Time: b.Timestamp, Confirmed: b.Confirmed, Activations: p.State.Activations(), Status: status,
+		BlockID: &p.State.ID, Block: b,
 	}); err != nil {
 		return err
 	}
@@ -148,7 +149,8 @@ func (c *Chain) validatePending(p *Prepared) error {
 		return err
 	}
 	if id := h.ID(); id != p.State.ID {
-		return exception.New(exception.BlockValidate, "Block ID does not match: ${producer_block_id} of the producer, ${validator_block_id} here${differs}",
+		return exception.New(exception.BlockValidate,
+			"Block ID does not match: ${producer_block_id} of the producer, ${validator_block_id} here${differs}",
 			"producer_block_id", p.State.ID, "validator_block_id", id, "differs", headerDiff(&b.BlockHeader, &h.BlockHeader))
 	}
 	pending.Report().Total = time.Since(start)
@@ -188,10 +190,12 @@ func (c *Chain) validateReceipt(p *Prepared, i int) error {
 		return fmt.Errorf("transaction %s of block %d failed: %w", trace.ID, p.State.BlockNum, trace.Except)
 	}
 	if len(pending.Receipts()) != n+1 {
-		return exception.New(exception.BlockValidate, "expected receipt was not added, block_num ${bn}, block_id ${id}", "bn", p.State.BlockNum, "id", p.State.ID)
+		return exception.New(exception.BlockValidate, "expected receipt was not added, block_num ${bn}, block_id ${id}",
+			"bn", p.State.BlockNum, "id", p.State.ID)
 	}
 	if got := pending.Receipts()[n].TransactionReceiptHeader; got != want.TransactionReceiptHeader {
-		return exception.New(exception.BlockValidate, "receipt does not match, ${lhs} != ${rhs}", "lhs", got, "rhs", want.TransactionReceiptHeader)
+		return exception.New(exception.BlockValidate, "receipt does not match, ${lhs} != ${rhs}",
+			"lhs", got, "rhs", want.TransactionReceiptHeader)
 	}
 	c.executor.Recycle()
 	return nil

@@ -139,7 +139,8 @@ func (c *Chain) load() error {
 		}
 	}
 	if uint64(h.BlockNum) != c.store.Head() {
-		return fmt.Errorf("the head of the chain state is block %d, its revision %d: %w", h.BlockNum, c.store.Head(), state.ErrFormat)
+		return fmt.Errorf("the head of the chain state is block %d, its revision %d: %w",
+			h.BlockNum, c.store.Head(), state.ErrFormat)
 	}
 	c.head, c.validation = &consensus.BlockState{HeaderState: h.HeaderState}, h.Validation
 	g, err := c.state.Global.Get()

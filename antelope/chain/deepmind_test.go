@@ -173,7 +173,8 @@ func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.StartBlock(execute.Start{Time: b.Timestamp, Confirmed: b.Confirmed, Activations: h.Activations(), Status: execute.Incomplete}); err != nil {
+		if err := c.StartBlock(execute.Start{Time: b.Timestamp, Confirmed: b.Confirmed, Activations: h.Activations(),
+			Status: execute.Incomplete}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range b.Transactions {
@@ -224,7 +225,8 @@ func sameLines(t *testing.T, got, want []string) {
 // transaction from outside may look like the chain's own.
 func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 	var log bytes.Buffer
-	m, err := chaintest.New(newStore(t), chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(&log, deepmind.Options{ZeroElapsed: true})}})
+	m, err := chaintest.New(newStore(t),
+		chain.Options{Hooks: chain.Hooks{Tracer: deepmind.New(&log, deepmind.Options{ZeroElapsed: true})}})
 	if err != nil {
 		t.Fatal(err)
 	}

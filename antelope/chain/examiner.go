@@ -44,20 +44,24 @@ func (e *examiner) Prepare(b *types.SignedBlock, id types.Checksum256) (*Prepare
 // CheckHeader checks the header and the signatures of a block that follows prev,
 // and that it holds the transactions that it says. Any goroutine may call it. id is
 // the block's, which the caller computed.
-func (e *examiner) CheckHeader(prev *consensus.HeaderState, b *types.SignedBlock, id types.Checksum256) (*consensus.BlockState, error) {
+func (e *examiner) CheckHeader(
+	prev *consensus.HeaderState, b *types.SignedBlock, id types.Checksum256,
+) (*consensus.BlockState, error) {
 	digests := make([]types.Checksum256, len(b.Transactions))
 	for i := range b.Transactions {
 		digests[i] = b.Transactions[i].Digest()
 	}
 	if root := transactionRoot(prev, digests); root != b.TransactionMRoot {
-		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root ${b} != ${c}", "b", b.TransactionMRoot, "c", root)
+		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root ${b} != ${c}",
+			"b", b.TransactionMRoot, "c", root)
 	}
 	bs, err := consensus.NewBlockState(prev, b, e.opt.Features, recoverBlockKey)
 	if err != nil {
 		return nil, err
 	}
 	if bs.ID != id {
-		return nil, exception.New(exception.BlockValidate, "provided id ${id} does not match block id ${bid}", "id", id, "bid", bs.ID)
+		return nil, exception.New(exception.BlockValidate, "provided id ${id} does not match block id ${bid}",
+			"id", id, "bid", bs.ID)
 	}
 	return bs, nil
 }
@@ -76,7 +80,9 @@ func transactionRoot(prev *consensus.HeaderState, digests []types.Checksum256) t
 // is known of a transaction, nil for nothing: keys that were found for the same
 // signatures are not found again; it may be nil. Any goroutine may call it, before
 // or after the header is checked.
-func (e *examiner) UnpackBlock(b *types.SignedBlock, known func(id types.Checksum256) *execute.Candidate) ([]*execute.Candidate, error) {
+func (e *examiner) UnpackBlock(
+	b *types.SignedBlock, known func(id types.Checksum256) *execute.Candidate,
+) ([]*execute.Candidate, error) {
 	if e.trusts(b.Producer) {
 		return execute.Unpack(b)
 	}
@@ -87,7 +93,9 @@ func (e *examiner) UnpackBlock(b *types.SignedBlock, known func(id types.Checksu
 // knows.
 func (e *examiner) checkpoint(num uint32, id types.Checksum256) error {
 	if known, ok := e.opt.Checkpoints[num]; ok && known != id {
-		return exception.New(exception.Checkpoint, "Checkpoint does not match for block number ${num}: expected: ${expected} actual: ${actual}", "num", num, "expected", known, "actual", id)
+		return exception.New(exception.Checkpoint,
+			"Checkpoint does not match for block number ${num}: expected: ${expected} actual: ${actual}",
+			"num", num, "expected", known, "actual", id)
 	}
 	return nil
 }

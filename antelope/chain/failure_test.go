@@ -61,9 +61,12 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 	}{
 		{m.CreateAccount(eosio), "Cannot create account named eosio, as that name is already taken", []string{"", "eosio <= eosio::newaccount" + passed}},
 		{chaintest.Action(eosio, types.N("updateauth"), eosio, update.Append(nil)),
-			`Invalid authority: {"threshold":3,"keys":[{"key":"` + key.String() + `","weight":2}],"accounts":[],"waits":[]}`, []string{"eosio <= eosio::updateauth" + passed}},
-		{chaintest.Action(eosio, types.N("linkauth"), eosio, link.Append(nil)), "Failed to retrieve permission: nobody", []string{"", "eosio <= eosio::linkauth" + passed}},
-		{chaintest.Action(eosio, types.N("linkauth"), eosio, nameless.Append(nil)), "Required permission cannot be empty", []string{"", "eosio <= eosio::linkauth" + passed}},
+			`Invalid authority: {"threshold":3,"keys":[{"key":"` + key.String() +
+				`","weight":2}],"accounts":[],"waits":[]}`, []string{"eosio <= eosio::updateauth" + passed}},
+		{chaintest.Action(eosio, types.N("linkauth"), eosio, link.Append(nil)), "Failed to retrieve permission: nobody",
+			[]string{"", "eosio <= eosio::linkauth" + passed}},
+		{chaintest.Action(eosio, types.N("linkauth"), eosio, nameless.Append(nil)),
+			"Required permission cannot be empty", []string{"", "eosio <= eosio::linkauth" + passed}},
 	} {
 		packed, err := m.Sign(x.action)
 		if err != nil {
@@ -139,8 +142,11 @@ func TestATransactionThatHasNotPaidLeavesNoID(t *testing.T) {
 		cpu           int64
 		first, second string
 	}{
-		{"billed too little", m.CreateAccount(types.N("poor")), least - 1, "cannot bill CPU time less than the minimum of 1 us", "cannot bill CPU time less than the minimum of 1 us"},
-		{"failed", m.CreateAccount(types.N("eosio")), least, "Cannot create account named eosio, as that name is already taken", "Cannot create account named eosio, as that name is already taken"},
+		{"billed too little", m.CreateAccount(types.N("poor")), least - 1,
+			"cannot bill CPU time less than the minimum of 1 us", "cannot bill CPU time less than the minimum of 1 us"},
+		{"failed", m.CreateAccount(types.N("eosio")), least,
+			"Cannot create account named eosio, as that name is already taken",
+			"Cannot create account named eosio, as that name is already taken"},
 		{"paid", m.CreateAccount(types.N("rich")), least, "", "duplicate transaction"},
 	} {
 		packed, err := m.Sign(x.action)

@@ -148,11 +148,13 @@ func TestABlockThatIsNotTheCheckpointIsRefused(t *testing.T) {
 	logged.Close()
 	logged.opt.Blocks = n.log
 	logged.open()
-	if err := logged.Resume(t.Context(), nil, nil); !exception.Is(err, exception.Checkpoint) || logged.Head().BlockNum >= 3 {
+	if err := logged.Resume(t.Context(), nil, nil); !exception.Is(err, exception.Checkpoint) ||
+		logged.Head().BlockNum >= 3 {
 		t.Errorf("replayed: block %d, %v", logged.Head().BlockNum, err)
 	}
 	left := newLoggedChain(t, &m.Genesis, o)
-	if err := left.Resume(t.Context(), reversibleOf([]*types.SignedBlock{first, second}), nil); err != nil || left.Head().BlockNum != 2 {
+	if err := left.Resume(t.Context(), reversibleOf([]*types.SignedBlock{first, second}), nil); err != nil ||
+		left.Head().BlockNum != 2 {
 		t.Errorf("reversible blocks: block %d, %v", left.Head().BlockNum, err)
 	}
 }

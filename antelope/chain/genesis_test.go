@@ -169,19 +169,24 @@ func eosGenesis(t *testing.T) *types.Genesis {
 func rsaCode(t *testing.T) []byte {
 	t.Helper()
 	hash := sha256.Sum256([]byte("message"))
-	signature := "0001" + strings.Repeat("f", 16) + "003031300d060960864801650304020105000420" + hex.EncodeToString(hash[:])
+	signature := "0001" + strings.Repeat("f", 16) + "003031300d060960864801650304020105000420" +
+		hex.EncodeToString(hash[:])
 	code, err := assembler.Assemble(`(module
 	  (import "env" "read_action_data" (func $read_action_data (param $p i32) (param $n i32) (result i32)))
-	  (import "env" "verify_rsa_sha256_sig" (func $verify (param $a i32) (param $b i32) (param $c i32) (param $d i32) (param $e i32) (param $f i32) (param $g i32) (param $h i32) (result i32)))
-	  (import "env" "db_store_i64" (func $db_store_i64 (param $a i64) (param $b i64) (param $c i64) (param $d i64) (param $e i32) (param $f i32) (result i32)))
+	  (import "env" "verify_rsa_sha256_sig" (func $verify (param $a i32) (param $b i32) (param $c i32)
+	    (param $d i32) (param $e i32) (param $f i32) (param $g i32) (param $h i32) (result i32)))
+	  (import "env" "db_store_i64" (func $db_store_i64 (param $a i64) (param $b i64) (param $c i64) (param $d i64)
+	    (param $e i32) (param $f i32) (result i32)))
 	  (memory 1)
 	  (data (i32.const 200) "1")
 	  (data (i32.const 300) "` + signature + `")
 	  (data (i32.const 600) "` + strings.Repeat("f", len(signature)) + `")
 	  (func (export "apply") (param $self i64) (param $code i64) (param $action i64)
 	    (drop (call $read_action_data (i32.const 16) (i32.const 64)))
-	    (i32.store (i32.const 100) (call $verify (i32.const 24) (i32.const 7) (i32.const 300) (i32.const 124) (i32.const 200) (i32.const 1) (i32.const 600) (i32.const 124)))
-	    (drop (call $db_store_i64 (i64.const 2) (i64.const 1) (local.get $self) (i64.load (i32.const 16)) (i32.const 100) (i32.const 4)))))`)
+	    (i32.store (i32.const 100) (call $verify (i32.const 24) (i32.const 7) (i32.const 300) (i32.const 124)
+	      (i32.const 200) (i32.const 1) (i32.const 600) (i32.const 124)))
+	    (drop (call $db_store_i64 (i64.const 2) (i64.const 1) (local.get $self) (i64.load (i32.const 16))
+	      (i32.const 100) (i32.const 4)))))`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +201,8 @@ func ask(account types.Name, key byte, message string) types.Action {
 // contractValue is what the contract kept under a key.
 func contractValue(t *testing.T, c *chain.Chain, account types.Name, key uint64) string {
 	t.Helper()
-	_, value, found, err := c.State().Row(state.RowKey{TableKey: state.TableKey{Code: account, Scope: 2, Table: 1}, Primary: key})
+	_, value, found, err := c.State().Row(state.RowKey{TableKey: state.TableKey{Code: account, Scope: 2, Table: 1},
+		Primary: key})
 	if err != nil || !found {
 		return "nothing"
 	}
@@ -284,11 +290,13 @@ func TestAStateWithoutTheFunctionRefusesItsContracts(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := m.Push(chaintest.SetCode(account, rsaCode(t)))
-	if !exception.Is(err, exception.WasmSerializationError) || !strings.Contains(err.Error(), "no mapping for imported function verify_rsa_sha256_sig") {
+	if !exception.Is(err, exception.WasmSerializationError) ||
+		!strings.Contains(err.Error(), "no mapping for imported function verify_rsa_sha256_sig") {
 		t.Errorf("setcode: %v", err)
 	}
 	w := makerWith(t, waxlike())
-	made := []*types.SignedBlock{block(t, w, w.CreateAccount(account)), block(t, w, chaintest.SetCode(account, rsaCode(t)))}
+	made := []*types.SignedBlock{block(t, w, w.CreateAccount(account)),
+		block(t, w, chaintest.SetCode(account, rsaCode(t)))}
 	c := follower(t, maker(t))
 	if err := push(t, c, made[0]); err != nil {
 		t.Fatal(err)
@@ -358,7 +366,8 @@ func TestAStateWithTheListOfAnotherProgramIsRefused(t *testing.T) {
 	if err := errors.Join(c.State().Flush(), c.Publish(), c.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = chain.Open(st, chain.Options{}); err == nil || !strings.Contains(err.Error(), "may import verify_rsa_sha256_sig, and the state does not list it") {
+	if c, err = chain.Open(st, chain.Options{}); err == nil ||
+		!strings.Contains(err.Error(), "may import verify_rsa_sha256_sig, and the state does not list it") {
 		t.Errorf("it opens: %v", err)
 	}
 	if err == nil {
@@ -367,7 +376,8 @@ func TestAStateWithTheListOfAnotherProgramIsRefused(t *testing.T) {
 	var log bytes.Buffer
 	leap := newStore(t)
 	open := func(more ...string) *chain.Chain {
-		c, err := chain.Open(leap, chain.Options{Options: execute.Options{Log: slog.New(slog.NewTextHandler(&log, nil)), GenesisIntrinsics: more}})
+		c, err := chain.Open(leap, chain.Options{Options: execute.Options{Log: slog.New(slog.NewTextHandler(&log, nil)),
+			GenesisIntrinsics: more}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -309,7 +309,8 @@ func produceOn(t *testing.T, c *chain.Chain, p *chaintest.Peers, slots int) *typ
 		t.Fatal(err)
 	}
 	s := execute.Start{
-		Time: c.Head().Header.Timestamp + types.BlockTimestamp(slots), Status: execute.Incomplete, Activations: slices.Clone(protocol.Preactivated),
+		Time: c.Head().Header.Timestamp + types.BlockTimestamp(slots), Status: execute.Incomplete,
+		Activations: slices.Clone(protocol.Preactivated),
 	}
 	if err := c.StartBlock(s); err != nil {
 		t.Fatal(err)
@@ -441,7 +442,8 @@ func TestFollowersOfAChainThatGoesOverAgree(t *testing.T) {
 		for _, b := range p.Blocks {
 			branches[b.BlockNum()]++
 		}
-		t.Logf("%d blocks of %d numbers, block %d is irreversible, %d generations of finalizers, %d votes", len(p.Blocks), len(branches), head.LIB(), generations, len(p.Votes()))
+		t.Logf("%d blocks of %d numbers, block %d is irreversible, %d generations of finalizers, %d votes",
+			len(p.Blocks), len(branches), head.LIB(), generations, len(p.Votes()))
 		for i := 1; i < 4; i++ {
 			if a, b := hash(t, p.Chain(0)), hash(t, p.Chain(i)); a != b {
 				t.Errorf("peers have hashes %s and %s", a, b)

@@ -46,7 +46,8 @@ func (p *pending) Pending() (is Pending, ok bool) {
 		return is, false
 	}
 	h := b.Header()
-	return Pending{Num: h.BlockNum, Time: h.Timestamp, Producer: h.Producer, Authority: h.Authority, Status: b.Status()}, true
+	return Pending{Num: h.BlockNum, Time: h.Timestamp, Producer: h.Producer, Authority: h.Authority,
+		Status: b.Status()}, true
 }
 
 // PendingInput returns the ids of the transactions from outside in the pending block.

@@ -93,9 +93,10 @@ func TestTheReferenceChainsReplayToTheirHashOnEveryEngine(t *testing.T) {
 				var got []string
 				for _, all := range []bool{false, true} {
 					got = got[:0]
-					c := replayLog(t, dir, openStore(t, e.options), chain.Options{Options: execute.Options{ForceAllChecks: all}}, func(c *chain.Chain) {
-						got = append(got, hash(t, c).String())
-					})
+					c := replayLog(t, dir, openStore(t, e.options),
+						chain.Options{Options: execute.Options{ForceAllChecks: all}}, func(c *chain.Chain) {
+							got = append(got, hash(t, c).String())
+						})
 					if which == "leap-snapshots" && hash(t, c).String() != referenceHash {
 						t.Errorf("hash %s, all checks %v", hash(t, c), all)
 					}

@@ -22,7 +22,9 @@ import (
 //
 // The writer calls it once, before any block is pushed. It ends early, with ctx's
 // error, between blocks.
-func (c *Chain) Resume(ctx context.Context, reversible iter.Seq2[*types.SignedBlock, error], progress func(Progress)) error {
+func (c *Chain) Resume(
+	ctx context.Context, reversible iter.Seq2[*types.SignedBlock, error], progress func(Progress),
+) error {
 	if c.head == nil {
 		return fmt.Errorf("the chain state is empty: it needs a genesis or a snapshot")
 	}
@@ -104,9 +106,11 @@ func (r *resumption) rewind() error {
 	if r.head.BlockNum >= r.logs.blocks.First() {
 		same, err := r.logs.has(r.head.HeaderState)
 		if err == nil && !same {
-			err = exception.New(exception.BlockLog, "block ${num} of the block log (${where}) is not the ${id} of the state, which cannot go back further. "+
-				"If that block is damaged, restore the log from a copy, or start with --hard-replay-blockchain. If the log is of another state, "+
-				"restore the log that belongs to the state, or make the state again with --replay-blockchain",
+			err = exception.New(exception.BlockLog,
+				"block ${num} of the block log (${where}) is not the ${id} of the state, which cannot go back further. "+
+					"If that block is damaged, restore the log from a copy, or start with --hard-replay-blockchain. "+
+					"If the log is of another state, "+
+					"restore the log that belongs to the state, or make the state again with --replay-blockchain",
 				"num", r.head.BlockNum, "where", r.logs.blocks.Where(r.head.BlockNum), "id", r.head.ID)
 		}
 		if err != nil {
@@ -132,8 +136,9 @@ func (r *resumption) checkPast() error {
 			id = b.ID()
 		}
 		if err := r.checkpoint(num, id); err != nil {
-			return fmt.Errorf("the state was made of blocks that a checkpoint forbids (remove the state and the blocks from there on, "+
-				"and start again, or correct the option checkpoint): %w", err)
+			return fmt.Errorf(
+				"the state was made of blocks that a checkpoint forbids (remove the state and the blocks from there on, "+
+					"and start again, or correct the option checkpoint): %w", err)
 		}
 	}
 	return nil
@@ -232,8 +237,10 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 		}
 	}
 	if last, ok := r.logs.head(); ok && others && !follows && last == root.BlockNum {
-		r.opt.Log.Error(fmt.Sprintf("No reversible block follows block %d of the block log (%s), whose id is %s. If peers' blocks do not follow it either, that block is damaged: "+
-			"restore the log from a copy, or start with --hard-replay-blockchain", last, r.logs.blocks.Where(last), root.ID))
+		r.opt.Log.Error(fmt.Sprintf(
+			"No reversible block follows block %d of the block log (%s), whose id is %s. If peers' blocks do not "+
+				"follow it either, that block is damaged: "+
+				"restore the log from a copy, or start with --hard-replay-blockchain", last, r.logs.blocks.Where(last), root.ID))
 	}
 	return nil
 }

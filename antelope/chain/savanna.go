@@ -34,7 +34,8 @@ func (c *Chain) commitment() (x execute.Commitment, certificate *types.QuorumCer
 	}
 	var ok bool
 	if x.Root, ok = c.validation.RootFor(c.head.Finality, x.Claim); !ok {
-		return x, nil, exception.New(exception.BlockValidate, "the validation root of block ${num} is not known", "num", x.Claim.Block)
+		return x, nil, exception.New(exception.BlockValidate, "the validation root of block ${num} is not known",
+			"num", x.Claim.Block)
 	}
 	return x, certificate, nil
 }
@@ -42,7 +43,9 @@ func (c *Chain) commitment() (x execute.Commitment, certificate *types.QuorumCer
 // validationAfter is the tree after a block that was executed after before, whose tree is v; actions is the
 // root of what the block did. It refuses a proper block whose header commits to another tree than the
 // one that this node has come to (Spring: controller_impl::apply_block).
-func validationAfter(before *consensus.HeaderState, v *finality.Validation, b *consensus.HeaderState, actions types.Checksum256) (*finality.Validation, error) {
+func validationAfter(
+	before *consensus.HeaderState, v *finality.Validation, b *consensus.HeaderState, actions types.Checksum256,
+) (*finality.Validation, error) {
 	s := b.Finality
 	switch {
 	case s == nil:

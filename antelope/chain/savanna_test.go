@@ -29,19 +29,20 @@ func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			for _, all := range []bool{false, true} {
 				seen := 0
-				replayLog(t, dir, openStore(t, e.options), chain.Options{Options: execute.Options{ForceAllChecks: all}}, func(c *chain.Chain) {
-					h := c.Head()
-					if proper := h.BlockNum >= 6; h.IsProper() != proper {
-						t.Errorf("block %d is proper: %t", h.BlockNum, h.IsProper())
-					}
-					want, known := springDigests[h.BlockNum]
-					if !known {
-						return
-					}
-					if seen++; h.Finality.Digest().String() != want {
-						t.Errorf("block %d has the finality digest %s, want %s", h.BlockNum, h.Finality.Digest(), want)
-					}
-				})
+				replayLog(t, dir, openStore(t, e.options), chain.Options{Options: execute.Options{ForceAllChecks: all}},
+					func(c *chain.Chain) {
+						h := c.Head()
+						if proper := h.BlockNum >= 6; h.IsProper() != proper {
+							t.Errorf("block %d is proper: %t", h.BlockNum, h.IsProper())
+						}
+						want, known := springDigests[h.BlockNum]
+						if !known {
+							return
+						}
+						if seen++; h.Finality.Digest().String() != want {
+							t.Errorf("block %d has the finality digest %s, want %s", h.BlockNum, h.Finality.Digest(), want)
+						}
+					})
 				if seen != len(springDigests) {
 					t.Errorf("%d of %d blocks", seen, len(springDigests))
 				}

@@ -63,7 +63,8 @@ func springState(b []byte, s *consensus.BlockState, v *finality.Validation) []by
 // reversible are the blocks above the last irreversible one of a chain that Spring made.
 func reversible(t *testing.T) (*chain.Chain, []*consensus.BlockState) {
 	t.Helper()
-	c, err := loadInto(t, everyEngine()[0], reference.Read(t, "savanna/consensus_blockchain/snapshot.gz"), chain.Options{Options: execute.Options{}})
+	c, err := loadInto(t, everyEngine()[0], reference.Read(t, "savanna/consensus_blockchain/snapshot.gz"),
+		chain.Options{Options: execute.Options{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +100,15 @@ func TestBlocksOfSpringsForkDatabaseAreRead(t *testing.T) {
 	if _, err := c.Fork().Load("nowhere", c.Features()); err != nil {
 		t.Error(err)
 	}
-	if err := c.Fork().Decode(whole, "there", c.Features()); err == nil || !strings.Contains(err.Error(), consensus.ErrSpring.Error()) {
+	if err := c.Fork().Decode(whole, "there", c.Features()); err == nil ||
+		!strings.Contains(err.Error(), consensus.ErrSpring.Error()) {
 		t.Errorf("as a file of Leap: %v", err)
 	}
 	for name, b := range map[string][]byte{
-		"cut": whole[:len(whole)-1], "longer": append(slices.Clone(whole), 0), "use": slices.Concat(whole[:8], []byte{3, 0, 0, 0}, whole[12:]),
-		"version": slices.Concat(whole[:4], []byte{2, 0, 0, 0}, whole[8:]), "unlinked": springTree(c.Fork(), list[1].HeaderState, list[:1]),
+		"cut": whole[:len(whole)-1], "longer": append(slices.Clone(whole), 0),
+		"use":      slices.Concat(whole[:8], []byte{3, 0, 0, 0}, whole[12:]),
+		"version":  slices.Concat(whole[:4], []byte{2, 0, 0, 0}, whole[8:]),
+		"unlinked": springTree(c.Fork(), list[1].HeaderState, list[:1]),
 	} {
 		if _, err := consensus.DecodeSpring(b, "there"); err == nil || !strings.Contains(err.Error(), "there") {
 			t.Errorf("%s: %v", name, err)

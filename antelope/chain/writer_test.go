@@ -74,7 +74,8 @@ func TestThePendingBlockIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, ok := m.Chain.Pending()
-	if !ok || p.Num != 2 || p.Producer != types.N("eosio") || p.Status != execute.Incomplete || p.Time != m.Chain.Head().Header.Timestamp+1 {
+	if !ok || p.Num != 2 || p.Producer != types.N("eosio") || p.Status != execute.Incomplete ||
+		p.Time != m.Chain.Head().Header.Timestamp+1 {
 		t.Errorf("%+v, %v", p, ok)
 	}
 	if len(p.Authority.Keys) != 1 || p.Authority.Keys[0].Key != m.Key.Public() {
@@ -113,7 +114,8 @@ func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 50 {
-		if _, err := m.Push(m.CreateAccount(types.N("account" + string(rune('a'+i%26)) + string(rune('a'+i/26))))); err != nil {
+		if _, err := m.Push(m.CreateAccount(types.N("account" + string(rune('a'+i%26)) +
+			string(rune('a'+i/26))))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // All of it is checked, for who mends one mistake wants to know of the others.
 func (c *Config) check() error {
 	var m mistakes
-	for _, f := range []func(*mistakes){c.checkChain, c.checkGenesis, c.checkBlockLog, c.checkRetry, c.checkHTTP, c.checkMonitor, c.checkReaders} {
+	for _, f := range []func(*mistakes){c.checkChain, c.checkGenesis, c.checkBlockLog, c.checkRetry, c.checkHTTP,
+		c.checkMonitor, c.checkReaders} {
 		f(&m)
 	}
 	return errors.Join(m...)
@@ -32,8 +33,10 @@ func (m *mistakes) bad(is bool, format string, args ...any) {
 
 func (c *Config) checkChain(m *mistakes) {
 	const most = 8 << 20 // MiB
-	guard, private, percent := c.Uint("chain-state-db-guard-size-mb"), c.Uint("state-private-mb"), c.Uint("signature-cpu-billable-pct")
-	m.bad(c.Uint("chain-state-db-size-mb") > most, "The maximum supported size for the chain state db (chain-state-db-size-mb) is 8TiB")
+	guard, private, percent := c.Uint("chain-state-db-guard-size-mb"), c.Uint("state-private-mb"), c.Uint(
+		"signature-cpu-billable-pct")
+	m.bad(c.Uint("chain-state-db-size-mb") > most,
+		"The maximum supported size for the chain state db (chain-state-db-size-mb) is 8TiB")
 	m.bad(guard > most, "chain-state-db-guard-size-mb %d must be 0 .. %d", guard, most)
 	m.bad(private > most, "state-private-mb %d must be 0 .. %d", private, most)
 	m.bad(c.Uint("chain-threads") == 0, "chain-threads 0 must be greater than 0")
@@ -54,13 +57,16 @@ func (c *Config) checkGenesis(m *mistakes) {
 		"--snapshot is incompatible with --genesis-timestamp as the snapshot contains genesis information")
 	m.bad(c.Has("genesis-timestamp") && !c.Has("snapshot") && !c.Has("genesis-json"),
 		"--genesis-timestamp is only valid if also passed in with --genesis-json")
-	m.bad(c.Has("snapshot") && c.Has("genesis-json"), "--snapshot is incompatible with --genesis-json as the snapshot contains genesis information")
+	m.bad(c.Has("snapshot") && c.Has("genesis-json"),
+		"--snapshot is incompatible with --genesis-json as the snapshot contains genesis information")
 }
 
 func (c *Config) checkBlockLog(m *mistakes) {
-	parts := c.Has("blocks-retained-dir") || c.Has("blocks-archive-dir") || c.Has("blocks-log-stride") || c.Has("max-retained-block-files")
+	parts := c.Has("blocks-retained-dir") || c.Has("blocks-archive-dir") || c.Has("blocks-log-stride") ||
+		c.Has("max-retained-block-files")
 	m.bad(parts && c.Has("block-log-retain-blocks"),
-		"block-log-retain-blocks cannot be specified together with blocks-retained-dir, blocks-archive-dir or blocks-log-stride or max-retained-block-files.")
+		"block-log-retain-blocks cannot be specified together with blocks-retained-dir, blocks-archive-dir or "+
+			"blocks-log-stride or max-retained-block-files.")
 }
 
 func (c *Config) checkRetry(m *mistakes) {
@@ -72,9 +78,12 @@ func (c *Config) checkRetry(m *mistakes) {
 		return
 	}
 	interval, dedup := c.Uint("transaction-retry-interval-sec"), c.Uint("p2p-dedup-cache-expire-time-sec")
-	m.bad(interval < 2*dedup, "transaction-retry-interval-sec %d must be greater than 2 times p2p-dedup-cache-expire-time-sec %d", interval, dedup)
+	m.bad(interval < 2*dedup,
+		"transaction-retry-interval-sec %d must be greater than 2 times p2p-dedup-cache-expire-time-sec %d", interval, dedup)
 	most := c.Uint("transaction-retry-max-expiration-sec")
-	m.bad(most <= interval, "transaction-retry-max-expiration-sec %d should be configured larger than transaction-retry-interval-sec %d", most, interval)
+	m.bad(most <= interval,
+		"transaction-retry-max-expiration-sec %d should be configured larger than transaction-retry-interval-sec %d",
+		most, interval)
 }
 
 func (c *Config) checkHTTP(m *mistakes) {
@@ -84,10 +93,13 @@ func (c *Config) checkHTTP(m *mistakes) {
 	const most = math.MaxInt64 / (1 << 20)
 	flight, response := c.Int("http-max-bytes-in-flight-mb"), c.Int("http-max-response-time-ms")
 	m.bad(c.Uint("http-threads") == 0, "http-threads 0 must be greater than 0")
-	m.bad(flight < -1 || flight >= most, "http-max-bytes-in-flight-mb (%d) must be equal to or greater than -1 and less than %d", flight, int64(most))
+	m.bad(flight < -1 || flight >= most,
+		"http-max-bytes-in-flight-mb (%d) must be equal to or greater than -1 and less than %d", flight, int64(most))
 	m.bad(response < -1, "http-max-response-time-ms must be -1, or non-negative: %d", response)
-	m.bad(c.Has("http-category-address") && (c.Text("http-server-address") != "http-category-address" || c.Has("unix-socket-path")),
-		"when http-category-address is specified, http-server-address must be set as `http-category-address` and `unix-socket-path` must be left unspecified")
+	m.bad(c.Has("http-category-address") && (c.Text("http-server-address") != "http-category-address" ||
+		c.Has("unix-socket-path")),
+		"when http-category-address is specified, http-server-address must be set as `http-category-address` and "+
+			"`unix-socket-path` must be left unspecified")
 }
 
 func (c *Config) checkMonitor(m *mistakes) {
@@ -95,7 +107,8 @@ func (c *Config) checkMonitor(m *mistakes) {
 	m.bad(interval < 1 || interval > 300, `"resource-monitor-interval-seconds" must be between 1 and 300`)
 	if c.Has("resource-monitor-space-absolute-gb") {
 		n := c.Uint("resource-monitor-space-absolute-gb")
-		m.bad(n == 0 || n >= math.MaxUint64>>30, `"resource-monitor-space-absolute-gb" must be greater than 0 GiB and less than max 64 bit value.`)
+		m.bad(n == 0 || n >= math.MaxUint64>>30,
+			`"resource-monitor-space-absolute-gb" must be greater than 0 GiB and less than max 64 bit value.`)
 	} else {
 		n := c.Uint("resource-monitor-space-threshold")
 		m.bad(n < 6 || n > 99, `"resource-monitor-space-threshold" must be between 6 and 99`)

@@ -26,7 +26,8 @@ func load(t *testing.T, ini string, args ...string) (*Config, error) {
 	if err := os.WriteFile(filepath.Join(dir, "config.ini"), []byte(ini), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return Load(append([]string{"--config-dir", dir}, args...), Environment{Home: dir, Dir: dir, Version: "v0", Full: "v0-full"})
+	return Load(append([]string{"--config-dir", dir}, args...),
+		Environment{Home: dir, Dir: dir, Version: "v0", Full: "v0-full"})
 }
 
 func TestTheCommandLineIsOverTheFileAndListsAreJoined(t *testing.T) {
@@ -61,7 +62,8 @@ func TestTheCommandLineIsOverTheFileAndListsAreJoined(t *testing.T) {
 		{"short together with a value", "", []string{"-exp", "eosio"}, "producer-name", []string{"eosio"}},
 		{"short equals is part of the value", "", []string{"-p=eosio"}, "producer-name", []string{"=eosio"}},
 		{"many words", "", []string{"-p", "a", "b", "-e", "-p", "c"}, "producer-name", []string{"a", "b", "c"}},
-		{"joined", "p2p-peer-address = c:1\np2p-peer-address = d:1", []string{"--p2p-peer-address", "a:1", "--p2p-peer-address=b:1"},
+		{"joined", "p2p-peer-address = c:1\np2p-peer-address = d:1",
+			[]string{"--p2p-peer-address", "a:1", "--p2p-peer-address=b:1"},
 			"p2p-peer-address", []string{"a:1", "b:1", "c:1", "d:1"}},
 		{"not joined", "p2p-listen-endpoint = c:1\np2p-listen-endpoint = d:1", []string{"--p2p-listen-endpoint", "a:1"},
 			"p2p-listen-endpoint", []string{"a:1"}},
@@ -182,7 +184,8 @@ func TestUnknownOptionsNameTheNearestKnownOne(t *testing.T) {
 		_, err := load(t, "", word, "1")
 		if err == nil {
 			t.Errorf("%s is accepted", word)
-		} else if _, near, _ := strings.Cut(err.Error(), "the nearest known one is '"); strings.TrimSuffix(near, "')") != want {
+		} else if _, near, _ := strings.Cut(err.Error(), "the nearest known one is '"); strings.TrimSuffix(near,
+			"')") != want {
 			t.Errorf("%s: %v, want %q", word, err, want)
 		}
 	}
@@ -197,8 +200,10 @@ func TestPluginsBringWhatTheyRequire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Plugins{"eosio::chain_plugin", "eosio::net_plugin", "eosio::http_plugin", "eosio::net_api_plugin", "eosio::http_client_plugin",
-		"eosio::signature_provider_plugin", "eosio::producer_plugin", "eosio::producer_api_plugin", "eosio::db_size_api_plugin", "eosio::resource_monitor_plugin"}
+	want := Plugins{"eosio::chain_plugin", "eosio::net_plugin", "eosio::http_plugin", "eosio::net_api_plugin",
+		"eosio::http_client_plugin",
+		"eosio::signature_provider_plugin", "eosio::producer_plugin", "eosio::producer_api_plugin",
+		"eosio::db_size_api_plugin", "eosio::resource_monitor_plugin"}
 	if !slices.Equal(c.Plugins, want) {
 		t.Errorf("%v, want %v", c.Plugins, want)
 	}
@@ -241,7 +246,8 @@ func TestFoldersOnTheCommandLineAreWhereItWasTyped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.DataDir != filepath.Join(dir, "data") || c.ConfigDir != filepath.Join(dir, "conf") || c.LogConf != filepath.Join(dir, "conf/logging.json") {
+	if c.DataDir != filepath.Join(dir, "data") || c.ConfigDir != filepath.Join(dir, "conf") ||
+		c.LogConf != filepath.Join(dir, "conf/logging.json") {
 		t.Errorf("%+v", c)
 	}
 	if got := c.Under(c.DataDir, "blocks-dir"); got != filepath.Join(dir, "data/blocks") {
@@ -250,11 +256,14 @@ func TestFoldersOnTheCommandLineAreWhereItWasTyped(t *testing.T) {
 }
 
 func TestSecretsAreNotLoggedAndWhatHasNoEffectIsSaid(t *testing.T) {
-	c, err := load(t, "signature-provider = A=KEY:B\nmax-clients = 25\nnet-threads = 4\nwasm-runtime = eos-vm-oc\nmax-cleanup-time-msec = 5", "-p", "a", "b")
+	c, err := load(t,
+		"signature-provider = A=KEY:B\nmax-clients = 25\nnet-threads = 4\nwasm-runtime = "+
+			"eos-vm-oc\nmax-cleanup-time-msec = 5", "-p", "a", "b")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := c.Summary(); strings.Contains(s, "KEY:B") || !strings.Contains(s, "signature-provider = ***") || !strings.Contains(s, "producer-name = a, b") {
+	if s := c.Summary(); strings.Contains(s, "KEY:B") || !strings.Contains(s, "signature-provider = ***") ||
+		!strings.Contains(s, "producer-name = a, b") {
 		t.Error(s)
 	}
 	if len(c.Notices) != 2 || !strings.HasPrefix(c.Notices[0], "wasm-runtime = eos-vm-oc has no effect: ") {
@@ -286,18 +295,22 @@ func fileOfDefaults() string {
 }
 
 func TestAllMistakesAreToldAtOnce(t *testing.T) {
-	_, err := load(t, "nonsense\nchain-threads = x\nfoo = 1\nplugin = eosio::nope eosio::history_plugin\nmax-clients = 1\nmax-clients = 2\nread-mode = read-only\n"+
-		"signature-cpu-billable-pct = 101\nresource-monitor-interval-seconds = 301",
+	_, err := load(t,
+		"nonsense\nchain-threads = x\nfoo = 1\nplugin = eosio::nope eosio::history_plugin\nmax-clients = "+
+			"1\nmax-clients = 2\nread-mode = read-only\n"+
+			"signature-cpu-billable-pct = 101\nresource-monitor-interval-seconds = 301",
 		"--producr-name", "eosio", "--read-only-threads", "200", "--blocks-dir=", "--chain-state-db-size-mb", "-1x")
 	if err == nil {
 		t.Fatal("accepted")
 	}
 	want := []string{
-		"Unknown option '--producr-name'", "the argument for option '--blocks-dir' should follow", "the argument ('-1x') for option '--chain-state-db-size-mb' is invalid",
-		"an invalid line 'nonsense'", "Unknown option 'foo'", "the argument ('x') for option 'chain-threads' is invalid",
-		"option 'max-clients' cannot be specified more than once", "'read-only' is none of head, irreversible, speculative: removed",
-		"unable to find plugin: eosio::nope", "unable to find plugin: eosio::history_plugin: removed",
-		"signature-cpu-billable-pct must be", "\"resource-monitor-interval-seconds\" must be", "read-only-threads (200) greater",
+		"Unknown option '--producr-name'", "the argument for option '--blocks-dir' should follow",
+		"the argument ('-1x') for option '--chain-state-db-size-mb' is invalid", "an invalid line 'nonsense'",
+		"Unknown option 'foo'", "the argument ('x') for option 'chain-threads' is invalid",
+		"option 'max-clients' cannot be specified more than once",
+		"'read-only' is none of head, irreversible, speculative: removed", "unable to find plugin: eosio::nope",
+		"unable to find plugin: eosio::history_plugin: removed", "signature-cpu-billable-pct must be",
+		"\"resource-monitor-interval-seconds\" must be", "read-only-threads (200) greater",
 	}
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) != len(want) {
@@ -342,7 +355,8 @@ func TestWhatIsExpectedIsSaid(t *testing.T) {
 	if _, err := load(t, "plugin = eosio::xyzzy"); err == nil || strings.Contains(err.Error(), "nearest") {
 		t.Errorf("a plugin that is like no other: %v", err)
 	}
-	if _, err := load(t, "", "--chain-state-db-size-mb"); err == nil || !strings.HasSuffix(err.Error(), "is missing: a whole number of MiB is expected") {
+	if _, err := load(t, "", "--chain-state-db-size-mb"); err == nil ||
+		!strings.HasSuffix(err.Error(), "is missing: a whole number of MiB is expected") {
 		t.Errorf("a value that is missing: %v", err)
 	}
 }
@@ -354,7 +368,8 @@ func TestRemovedOptionsNameTheirSuccessors(t *testing.T) {
 			t.Errorf("%s is an option", name)
 		}
 		for _, args := range [][]string{{"--" + name, "1"}, {"--" + name + "=SECRET"}} {
-			if _, err := load(t, "", args...); err == nil || !strings.HasSuffix(err.Error(), "passed as command line argument: "+now) || strings.Contains(err.Error(), "SECRET") {
+			if _, err := load(t, "", args...); err == nil || !strings.HasSuffix(err.Error(),
+				"passed as command line argument: "+now) || strings.Contains(err.Error(), "SECRET") {
 				t.Errorf("%q: %v", args, err)
 			}
 		}
@@ -383,7 +398,8 @@ func TestEOSVMOCMayBeEnabledInEveryWay(t *testing.T) {
 }
 
 func TestSecretsOfMisspeltOptionsAreNotLogged(t *testing.T) {
-	for _, args := range [][]string{{"--signature-provder=EOS1=KEY:5K"}, {"--signature-provder", "EOS1=KEY:5K"}, {"--peer-privat-key=[\"EOS1\",\"5K\"]"}} {
+	for _, args := range [][]string{{"--signature-provder=EOS1=KEY:5K"}, {"--signature-provder", "EOS1=KEY:5K"},
+		{"--peer-privat-key=[\"EOS1\",\"5K\"]"}} {
 		if _, err := load(t, "", args...); err == nil || strings.Contains(err.Error(), "5K") {
 			t.Errorf("%q: %v", args, err)
 		}
@@ -397,7 +413,8 @@ func TestHelpAndVersionComeBeforeEverythingElse(t *testing.T) {
 			t.Error(arg, err)
 		}
 		for line := range strings.Lines(c.Print) {
-			if arg == "-h" && len(line) > helpWidth+1 && strings.Contains(strings.TrimSpace(line), " ") && !strings.Contains(line, " (=") {
+			if arg == "-h" && len(line) > helpWidth+1 && strings.Contains(strings.TrimSpace(line), " ") &&
+				!strings.Contains(line, " (=") {
 				t.Errorf("a long line: %s", line)
 			}
 		}
@@ -460,11 +477,13 @@ func TestDefaultsAreThoseOfNodeos(t *testing.T) {
 		"max-transaction-time": "5.0: 499",
 		"database-map-mode":    "meant",
 	}
-	gone := []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms", "max-nonprivileged-inline-action-size",
+	gone := []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms",
+		"max-nonprivileged-inline-action-size",
 		"wallet-dir", "unlock-timeout"} // until 4.1; the last two are keosd's
 	added := []string{"produce-block-offset-ms", "disable-replay-opts", // 5.0
-		"state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
-		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack", "p2p-bp-gossip-endpoint", "eos-vm-oc-whitelist",
+		"state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format",
+		"dashboard-address", "trusted-address", "genesis-intrinsic", "allow-missing-intrinsics", "reported-version",
+		"finalizers-dir", "vote-threads", "p2p-disable-block-nack", "p2p-bp-gossip-endpoint", "eos-vm-oc-whitelist",
 		"production-pause-vote-timeout-ms", "max-reversible-blocks", "finality-data-history"}
 	for name, value := range theirs {
 		got, ok := ours[name]
@@ -499,12 +518,15 @@ func TestHelpNamesTheOptionsOfNodeos(t *testing.T) {
 		return out
 	}
 	theirs, ours := list(ask(t, "--help")), list(newTable().help())
-	for _, name := range []string{"cpu-effort-percent", "incoming-defer-ratio", "max-scheduled-transaction-time-per-block-ms",
+	for _, name := range []string{"cpu-effort-percent", "incoming-defer-ratio",
+		"max-scheduled-transaction-time-per-block-ms",
 		"max-nonprivileged-inline-action-size", "wallet-dir", "unlock-timeout"} {
 		delete(theirs, name)
 	}
-	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target", "state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
-		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads", "p2p-disable-block-nack", "p2p-bp-gossip-endpoint", "eos-vm-oc-whitelist",
+	for _, name := range []string{"produce-block-offset-ms", "state-engine", "recovery-time-target",
+		"state-seek-compaction", "state-private-mb", "log-format", "dashboard-address", "trusted-address",
+		"genesis-intrinsic", "allow-missing-intrinsics", "reported-version", "finalizers-dir", "vote-threads",
+		"p2p-disable-block-nack", "p2p-bp-gossip-endpoint", "eos-vm-oc-whitelist",
 		"production-pause-vote-timeout-ms", "max-reversible-blocks", "finality-data-history"} {
 		delete(ours, name)
 	}

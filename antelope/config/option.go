@@ -87,26 +87,38 @@ const (
 func ownOptions() []Option {
 	return []Option{
 		{Name: "state-engine", Kind: Choice, Choices: engine.KindNames(),
-			Help: "What keeps the chain's state: page (mapped files, see database-map-mode), " + engine.Choice(engine.FolderNames()) + ". " +
-				"Not given, a state that exists keeps its engine and a new one is page. `tarn db convert` moves a state from one to another."},
+			Help: "Engine that keeps the chain's state: page (mapped files, see database-map-mode), " +
+				engine.Choice(engine.FolderNames()) +
+				". A state that exists keeps its engine. A new one is page unless this option names another. `tarn " +
+				"db convert` moves a state from one engine to another."},
 		{Name: "state-seek-compaction", Kind: Switch,
-			Help: "Of leveldb: compact the files that many reads looked through in vain, as LevelDB does by itself elsewhere. It costs writes for reads."},
+			Help: "For leveldb: compact a file after many reads have searched it and found nothing, as LevelDB does " +
+				"by default. Reads become faster, and more is written."},
 		{Name: "recovery-time-target", Kind: Duration, Default: "60",
-			Help: "How long a start after a crash or a power cut may take to apply blocks again, in seconds or with a unit (90s, 5m): the state is saved when blocks took so long since the last time, or after an hour. Longer writes less."},
+			Help: "The most time that a start after a crash may need to apply blocks again, in seconds or with a " +
+				"unit (90s, 5m). The state is saved when the blocks since the last time took this long, or after an " +
+				"hour. With a longer time less is written."},
 		{Name: "state-private-mb", Kind: Uint64, Default: "0",
-			Help: "Bound (in MiB) of the memory for changed pages of the state, which only a checkpoint gives back; 0 for half of what the machine or the container has. For mapped_private."},
+			Help: "For mapped_private: the most private dirty memory, which is memory of changed pages of the state, " +
+				"in MiB. Only a checkpoint frees it. 0 is half of the memory of the machine or the container."},
 		{Name: "dashboard-address", Kind: Text,
-			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; empty for none. It asks nobody who they are: keep it on the machine (127.0.0.1:8887)."},
+			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; " +
+				"empty for none. The page has no login: use an address that only this machine reaches (127.0.0.1:8887)."},
 		{Name: "genesis-intrinsic", Kind: Texts, Composing: true,
-			Help: "A host function that contracts of a new chain may import besides those of Leap, as the chain's own node has it in its program (may be given many times).\n" +
-				"WAX's networks need none of these. A state or a snapshot brings its own list."},
+			Help: "A host function that contracts of a new chain may import in addition to Leap's, for a private " +
+				"chain of a fork of nodeos (may be given many times).\nWAX's networks need none. A state or a " +
+				"snapshot has its own list."},
 		{Name: "allow-missing-intrinsics", Kind: Switch,
-			Help: "Start on a state or a snapshot that lists host functions which this program lacks. Blocks that set or run contracts which import them cannot be applied."},
+			Help: "Start on a state or a snapshot that lists host functions which this program does not have. Blocks " +
+				"that set or run contracts which import such a function cannot be applied."},
 		{Name: "reported-version", Kind: Text,
-			Help: "Version that get_info and the metrics report, and --version beside this option, for clients that compare it. Not given, it is v5.0.3, and on WAX's networks v5.0.3wax01."},
+			Help: "Version that get_info and the metrics report, for clients that compare it; --version reports it " +
+				"too if it is given with this option. The default is v5.0.3, on WAX's networks v5.0.3wax01."},
 		{Name: "trusted-address", Kind: Texts, Composing: true,
-			Help: "An address or network (10.0.0.0/8) that may have more than one address' share of connections and memory of the API, of sessions of state history and of the dashboard, and whose X-Forwarded-For says for whom it asks; may be given many times. " +
-				"loopback, which is the default, is this machine; none is nobody."},
+			Help: "Address or network (10.0.0.0/8) of a reverse proxy of yours; may be given many times. The limits " +
+				"of one address do not apply to it: connections and memory of the API, sessions of state history, " +
+				"viewers of the dashboard. Its header X-Forwarded-For names the client instead. The default, " +
+				"loopback, is this machine; none trusts nobody."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",
 			Help: "Form of the log: text (the columns of nodeos) or json (one object on each line)."},
 	}

@@ -58,7 +58,8 @@ func (t *table) find(word string) (*Option, error) {
 	}
 	slices.Sort(guesses)
 	last := len(guesses) - 1
-	return nil, fmt.Errorf("option '--%s' is ambiguous and matches %s, and %s", word, strings.Join(guesses[:last], ", "), guesses[last])
+	return nil, fmt.Errorf("option '--%s' is ambiguous and matches %s, and %s",
+		word, strings.Join(guesses[:last], ", "), guesses[last])
 }
 
 func (o *Option) takesValue() bool { return o.Kind != Flag && o.Kind != Switch }
@@ -196,7 +197,8 @@ func (t *table) isShort(word string) bool {
 func gather(list []token) []token {
 	var out []token
 	for _, k := range list {
-		if last := len(out) - 1; k.option == nil && !k.terminal && last >= 0 && out[last].option != nil && out[last].option.Multitoken {
+		if last := len(out) - 1; k.option == nil && !k.terminal && last >= 0 && out[last].option != nil &&
+			out[last].option.Multitoken {
 			out[last].values = append(out[last].values, k.word)
 			continue
 		}

@@ -5,8 +5,9 @@ package config
 // has them.
 func removedOptions() map[string]string {
 	const (
-		offset     = "removed in Leap 5.0; produce-block-offset-ms says how much earlier the last block of a round is made"
-		deferred   = "removed in Leap 5.0: deferred transactions have no share of a block of their own; there is no replacement"
+		offset   = "removed in Leap 5.0; produce-block-offset-ms says how much earlier the last block of a round is made"
+		deferred = "removed in Leap 5.0: deferred transactions have no share of a block of their own; there is no " +
+			"replacement"
 		reversible = "reversible blocks have no database since Leap 3.1, but a file in blocks-dir; there is no replacement"
 		tls        = "the API has no TLS of its own since Leap 4.0; let a proxy have it, with http-server-address behind it"
 		client     = "no HTTPS is spoken to keosd since Leap 4.0; signature-provider takes http and unix addresses"
@@ -21,12 +22,14 @@ func removedOptions() map[string]string {
 		pending    = "removed in EOSIO 1.0; max-transaction-time says how long a transaction may take"
 	)
 	return map[string]string{
-		"cpu-effort-percent": offset, "last-block-cpu-effort-percent": offset, "produce-time-offset-us": offset, "last-block-time-offset-us": offset,
-		"incoming-defer-ratio": deferred, "max-scheduled-transaction-time-per-block-ms": deferred,
+		"cpu-effort-percent": offset, "last-block-cpu-effort-percent": offset, "produce-time-offset-us": offset,
+		"last-block-time-offset-us": offset,
+		"incoming-defer-ratio":      deferred, "max-scheduled-transaction-time-per-block-ms": deferred,
 		"max-nonprivileged-inline-action-size": "removed in Leap 5.0: the chain's own max_inline_action_size is the bound; there is no replacement",
 		"reversible-blocks-db-size-mb":         reversible, "reversible-blocks-db-guard-size-mb": reversible,
 		"fix-reversible-blocks": reversible, "import-reversible-blocks": reversible, "export-reversible-blocks": reversible,
-		"https-server-address": tls, "https-certificate-chain-file": tls, "https-private-key-file": tls, "https-ecdh-curve": tls,
+		"https-server-address": tls, "https-certificate-chain-file": tls, "https-private-key-file": tls,
+		"https-ecdh-curve":       tls,
 		"https-client-root-cert": client, "https-client-validate-peers": client,
 		"network-version-match": "peers of every version are taken; there is no replacement",
 		"private-key":           "use signature-provider = <public key>=KEY:<private key>",
@@ -42,19 +45,26 @@ func removedOptions() map[string]string {
 		"max-implicit-request":               "removed in EOSIO 1.6: peers are told of all blocks and transactions; there is no replacement",
 		"prometheus-exporter-address":        "removed in Leap 5.0; use http-server-address, or http-category-address = prometheus,<host:port>",
 		"required-participation":             "removed in EOSIO 1.0; max-irreversible-block-age stops production on a chain that stands",
-		"txn-reference-block-lag":            testing, "txn-test-gen-threads": testing, "txn-test-gen-account-prefix": testing,
+		"txn-reference-block-lag":            testing, "txn-test-gen-threads": testing,
+		"txn-test-gen-account-prefix":     testing,
 		"txn-test-gen-expiration-seconds": testing, "txn-test-gen-stop-on-push-failed": testing,
 		"max-login-requests": login, "max-login-timeout": login,
-		"bnet-endpoint": bnet, "bnet-connect": bnet, "bnet-follow-irreversible": bnet, "bnet-no-trx": bnet, "bnet-peer-log-format": bnet, "bnet-threads": bnet,
-		"mongodb-uri": mongo, "mongodb-queue-size": mongo, "mongodb-abi-cache-size": mongo, "mongodb-wipe": mongo, "mongodb-block-start": mongo,
+		"bnet-endpoint": bnet, "bnet-connect": bnet, "bnet-follow-irreversible": bnet, "bnet-no-trx": bnet,
+		"bnet-peer-log-format": bnet, "bnet-threads": bnet,
+		"mongodb-uri": mongo, "mongodb-queue-size": mongo, "mongodb-abi-cache-size": mongo, "mongodb-wipe": mongo,
+		"mongodb-block-start":  mongo,
 		"mongodb-store-blocks": mongo, "mongodb-store-block-states": mongo, "mongodb-store-transactions": mongo,
-		"mongodb-store-transaction-traces": mongo, "mongodb-store-action-traces": mongo, "mongodb-expire-after-seconds": mongo,
+		"mongodb-store-transaction-traces": mongo, "mongodb-store-action-traces": mongo,
+		"mongodb-expire-after-seconds": mongo,
 		"mongodb-update-via-block-num": mongo, "mongodb-filter-on": mongo, "mongodb-filter-out": mongo,
 		"shared-memory-size-mb": shared, "shared-file-size": shared, "shared-file-dir": "removed in EOSIO 1.0; use state-dir",
-		"resync-blockchain": "removed in EOSIO 1.0; use --delete-all-blocks", "block-log-dir": "removed in EOSIO 1.0; use blocks-dir",
+		"resync-blockchain":            "removed in EOSIO 1.0; use --delete-all-blocks",
+		"block-log-dir":                "removed in EOSIO 1.0; use blocks-dir",
 		"max-pending-transaction-time": pending, "max-deferred-transaction-time": deferred,
-		"listen-endpoint": "removed in EOSIO 1.0; use p2p-listen-endpoint", "remote-endpoint": "removed in EOSIO 1.0; use p2p-peer-address",
-		"public-endpoint": "removed in EOSIO 1.0; use p2p-server-address", "http-server-endpoint": "removed in EOSIO 1.0; use http-server-address",
+		"listen-endpoint":      "removed in EOSIO 1.0; use p2p-listen-endpoint",
+		"remote-endpoint":      "removed in EOSIO 1.0; use p2p-peer-address",
+		"public-endpoint":      "removed in EOSIO 1.0; use p2p-server-address",
+		"http-server-endpoint": "removed in EOSIO 1.0; use http-server-address",
 	}
 }
 

@@ -131,7 +131,9 @@ func (x *value) parse(words []string, dashes string) error {
 		x.number = 1
 	case Switch, Bool:
 		if x.number, ok = parseBool(w); !ok {
-			return fmt.Errorf("the argument ('%s') for option '%s%s' is invalid. Valid choices are 'on|off', 'yes|no', '1|0' and 'true|false'", w, dashes, o.Name)
+			return fmt.Errorf(
+				"the argument ('%s') for option '%s%s' is invalid. Valid choices are 'on|off', 'yes|no', '1|0' and "+
+					"'true|false'", w, dashes, o.Name)
 		}
 	case Text:
 		x.texts = words[:1]
@@ -187,9 +189,10 @@ func (o *Option) expectedValue() string {
 // unit is that of a number, as the option's name or its text has it.
 func (o *Option) unit() string {
 	for end, unit := range map[string]string{
-		"-mb": "MiB", "-gb": "GiB", "-us": "microseconds", "-ms": "milliseconds", "-msec": "milliseconds", "-sec": "seconds", "-seconds": "seconds",
-		"-minutes": "minutes", "-pct": "percent", "-bytes": "bytes", "-body-size": "bytes", "-period": "seconds", "-block-age": "seconds",
-		"-transaction-time": "milliseconds", "-provider-timeout": "milliseconds", "-space-threshold": "percent",
+		"-mb": "MiB", "-gb": "GiB", "-us": "microseconds", "-ms": "milliseconds", "-msec": "milliseconds",
+		"-sec": "seconds", "-seconds": "seconds", "-minutes": "minutes", "-pct": "percent", "-bytes": "bytes",
+		"-body-size": "bytes", "-period": "seconds", "-block-age": "seconds", "-transaction-time": "milliseconds",
+		"-provider-timeout": "milliseconds", "-space-threshold": "percent",
 	} {
 		if strings.HasSuffix(o.Name, end) {
 			return " of " + unit

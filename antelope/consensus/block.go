@@ -17,7 +17,9 @@ type BlockState struct {
 
 // NewBlockState checks the header of a block that follows prev, and its certificate, with their
 // signatures unless recoverKey is nil.
-func NewBlockState(prev *HeaderState, block *types.SignedBlock, set *feature.Set, recoverKey Recover) (*BlockState, error) {
+func NewBlockState(
+	prev *HeaderState, block *types.SignedBlock, set *feature.Set, recoverKey Recover,
+) (*BlockState, error) {
 	x, err := block.ExtractExtensions()
 	if err != nil {
 		return nil, err
@@ -34,13 +36,17 @@ func NewBlockState(prev *HeaderState, block *types.SignedBlock, set *feature.Set
 
 // SignBlock makes the block state of a block that this node produces from p: it
 // signs the block, which gets the signatures, and the certificate if there is one.
-func SignBlock(p *PendingHeader, block *types.SignedBlock, certificate *types.QuorumCertificate, set *feature.Set, sign Signer, recoverKey Recover) (*BlockState, error) {
+func SignBlock(
+	p *PendingHeader, block *types.SignedBlock, certificate *types.QuorumCertificate, set *feature.Set, sign Signer,
+	recoverKey Recover,
+) (*BlockState, error) {
 	s, err := p.FinishSigned(&block.SignedBlockHeader, set, sign, recoverKey)
 	if err != nil {
 		return nil, err
 	}
 	if len(s.AdditionalSignatures) > 0 {
-		block.Extensions = block.Extensions.Insert(types.BlockMoreSignatures, types.AppendSignatures(nil, s.AdditionalSignatures))
+		block.Extensions = block.Extensions.Insert(types.BlockMoreSignatures,
+			types.AppendSignatures(nil, s.AdditionalSignatures))
 	}
 	if certificate != nil {
 		block.Extensions = block.Extensions.Insert(types.BlockQuorumCert, certificate.Append(nil))

@@ -129,7 +129,8 @@ func (f *ForkDatabase) Decode(b []byte, path string, set *feature.Set) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.root, f.rooted, f.head, f.blocks, f.children, f.ranks = loaded.root, loaded.rooted, loaded.head, loaded.blocks, loaded.children, loaded.ranks
+	f.root, f.rooted, f.head, f.blocks, f.children, f.ranks = loaded.root, loaded.rooted, loaded.head, loaded.blocks,
+		loaded.children, loaded.ranks
 	return nil
 }
 
@@ -137,14 +138,18 @@ func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) 
 	f := NewForkDatabase()
 	r := serial.NewReader(b)
 	if magic := r.Uint32(); r.Err() == nil && magic != fileMagic {
-		return nil, exception.New(exception.ForkDatabase, "Fork database file '${filename}' has unexpected magic number: ${actual_totem}. Expected ${expected_totem}", "filename", path, "actual_totem", magic, "expected_totem", fileMagic)
+		return nil, exception.New(exception.ForkDatabase,
+			"Fork database file '${filename}' has unexpected magic number: ${actual_totem}. Expected ${expected_totem}",
+			"filename", path, "actual_totem", magic, "expected_totem", fileMagic)
 	}
 	version := r.Uint32()
 	if r.Err() == nil && version == springVersion {
 		return nil, fmt.Errorf("%s: %w", path, ErrSpring)
 	}
 	if r.Err() == nil && version != fileVersion {
-		return nil, exception.New(exception.ForkDatabase, "Unsupported version of fork database file '${filename}'. Fork database version is ${version} while code supports version(s) [${min},${max}]", "filename", path, "version", version, "min", fileVersion, "max", fileVersion)
+		return nil, exception.New(exception.ForkDatabase,
+			"Unsupported version of fork database file '${filename}'. Fork database version is ${version} while code "+
+				"supports version(s) [${min},${max}]", "filename", path, "version", version, "min", fileVersion, "max", fileVersion)
 	}
 	root := &BlockState{HeaderState: new(HeaderState)}
 	root.Read(r)
@@ -185,7 +190,8 @@ func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
 	}
 	if added := n.Activations(); added != nil {
 		if err := set.Check(n.Header.Timestamp.TimePoint(), previous.Activated, added); err != nil {
-			return exception.Wrap(exception.ForkDatabase, err, "serialized fork database is incompatible with configured protocol features")
+			return exception.Wrap(exception.ForkDatabase, err,
+				"serialized fork database is incompatible with configured protocol features")
 		}
 	}
 	return f.add(n, false)
@@ -194,13 +200,17 @@ func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
 // restoreHead sets the head that the file names, if it may be the head.
 func (f *ForkDatabase) restoreHead(id types.Checksum256, path string) error {
 	if f.head = f.blockOrRoot(id); f.head == nil {
-		return exception.New(exception.ForkDatabase, "could not find head while reconstructing fork database from file; '${filename}' is likely corrupted", "filename", path)
+		return exception.New(exception.ForkDatabase,
+			"could not find head while reconstructing fork database from file; '${filename}' is likely corrupted",
+			"filename", path)
 	}
 	switch candidate := f.best(true); {
 	case candidate == nil && f.head != f.root:
-		return exception.New(exception.ForkDatabase, "head not set to root despite no better option available; '${filename}' is likely corrupted", "filename", path)
+		return exception.New(exception.ForkDatabase,
+			"head not set to root despite no better option available; '${filename}' is likely corrupted", "filename", path)
 	case candidate != nil && better(candidate.HeaderState, f.head.HeaderState):
-		return exception.New(exception.ForkDatabase, "head not set to best available option available; '${filename}' is likely corrupted", "filename", path)
+		return exception.New(exception.ForkDatabase,
+			"head not set to best available option available; '${filename}' is likely corrupted", "filename", path)
 	}
 	return nil
 }

@@ -75,9 +75,12 @@ func (p *PendingHeader) propose(h *types.SignedBlockHeader, proposed *types.Prod
 // follow. The signatures are checked unless recoverKey is nil, for blocks that are
 // trusted or are to be checked with [HeaderState.VerifySignee] (Leap:
 // pending_block_header_state::finish_next).
-func (p *PendingHeader) Finish(h *types.SignedBlockHeader, additional []types.Signature, set *feature.Set, recoverKey Recover) (*HeaderState, error) {
+func (p *PendingHeader) Finish(
+	h *types.SignedBlockHeader, additional []types.Signature, set *feature.Set, recoverKey Recover,
+) (*HeaderState, error) {
 	if len(additional) > 0 && !p.Activated.HasBuiltin(set, feature.WTMSIGBlockSignatures) {
-		return nil, exception.New(exception.ProducerSchedule, "Block contains multiple signatures before WTMsig block signatures are enabled")
+		return nil, exception.New(exception.ProducerSchedule,
+			"Block contains multiple signatures before WTMsig block signatures are enabled")
 	}
 	s, err := p.finish(h, set)
 	if err != nil {
@@ -95,7 +98,9 @@ func (p *PendingHeader) Finish(h *types.SignedBlockHeader, additional []types.Si
 // FinishSigned is Finish for a block that this node produces: it signs the header
 // h, with more than one signature only where that is allowed, and checks what the
 // signer made.
-func (p *PendingHeader) FinishSigned(h *types.SignedBlockHeader, set *feature.Set, sign Signer, recoverKey Recover) (*HeaderState, error) {
+func (p *PendingHeader) FinishSigned(
+	h *types.SignedBlockHeader, set *feature.Set, sign Signer, recoverKey Recover,
+) (*HeaderState, error) {
 	s, err := p.finish(h, set)
 	if err != nil {
 		return nil, err
@@ -117,14 +122,17 @@ func (p *PendingHeader) FinishSigned(h *types.SignedBlockHeader, set *feature.Se
 	}
 	h.ProducerSignature = s.Header.ProducerSignature
 	if last > 0 && !p.Activated.HasBuiltin(set, feature.WTMSIGBlockSignatures) {
-		return nil, exception.New(exception.ProducerSchedule, "Block was signed with multiple signatures before WTMsig block signatures are enabled")
+		return nil, exception.New(exception.ProducerSchedule,
+			"Block was signed with multiple signatures before WTMsig block signatures are enabled")
 	}
 	return s, nil
 }
 
 // Follow returns the header state after s of a block with header h: Next and
 // Finish (Leap: block_header_state::next).
-func (s *HeaderState) Follow(h *types.SignedBlockHeader, additional []types.Signature, set *feature.Set, recoverKey Recover) (*HeaderState, error) {
+func (s *HeaderState) Follow(
+	h *types.SignedBlockHeader, additional []types.Signature, set *feature.Set, recoverKey Recover,
+) (*HeaderState, error) {
 	p, err := s.Next(h.Timestamp, h.Confirmed)
 	if err != nil {
 		return nil, err
@@ -153,7 +161,8 @@ func (p *PendingHeader) check(h *types.SignedBlockHeader) error {
 func (p *PendingHeader) checkSchedule(version uint32) error {
 	switch {
 	case p.Promoted:
-		return exception.New(exception.ProducerSchedule, "cannot set pending producer schedule in the same block in which pending was promoted to active")
+		return exception.New(exception.ProducerSchedule,
+			"cannot set pending producer schedule in the same block in which pending was promoted to active")
 	case version != p.ActiveSchedule.Version+1:
 		return exception.New(exception.ProducerSchedule, "wrong producer schedule version specified")
 	case len(p.PrevPending.Schedule.Producers) > 0:
@@ -172,7 +181,8 @@ func (p *PendingHeader) proposedSchedule(h *types.SignedBlockHeader, extensions 
 	info := &ScheduleInfo{LIBNum: p.BlockNum}
 	if legacy := h.NewProducers; legacy != nil {
 		if weighted {
-			return nil, exception.New(exception.ProducerSchedule, "Block header contains legacy producer schedule outdated by activation of WTMsig Block Signatures")
+			return nil, exception.New(exception.ProducerSchedule,
+				"Block header contains legacy producer schedule outdated by activation of WTMsig Block Signatures")
 		}
 		if err := p.checkSchedule(legacy.Version); err != nil {
 			return nil, err
@@ -182,7 +192,8 @@ func (p *PendingHeader) proposedSchedule(h *types.SignedBlockHeader, extensions 
 	}
 	if change := extensions.ScheduleChange; change != nil {
 		if !weighted {
-			return nil, exception.New(exception.ProducerSchedule, "Block header producer_schedule_change_extension before activation of WTMsig Block Signatures")
+			return nil, exception.New(exception.ProducerSchedule,
+				"Block header producer_schedule_change_extension before activation of WTMsig Block Signatures")
 		}
 		if err := p.checkSchedule(change.Version); err != nil {
 			return nil, err
@@ -248,7 +259,8 @@ func (s *HeaderState) SigningDigest() types.Checksum256 {
 func (s *HeaderState) VerifySignee(recoverKey Recover) error {
 	if n := 1 + len(s.AdditionalSignatures); n > len(s.Authority.Keys) {
 		return exception.New(exception.WrongSigningKey,
-			"number of block signatures (${num_block_signatures}) exceeds number of keys in block signing authority (${num_keys})",
+			"number of block signatures (${num_block_signatures}) exceeds number of keys in block signing authority "+
+				"(${num_keys})",
 			"num_block_signatures", n, "num_keys", len(s.Authority.Keys), "authority", s.Authority)
 	}
 	digest := s.SigningDigest()
@@ -270,7 +282,8 @@ func (s *HeaderState) VerifySignee(recoverKey Recover) error {
 	satisfied, relevant := s.Authority.KeysSatisfyAndRelevant(keys)
 	switch {
 	case relevant != len(keys):
-		return exception.New(exception.WrongSigningKey, "block signed by unexpected key", "signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
+		return exception.New(exception.WrongSigningKey, "block signed by unexpected key",
+			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
 	case !satisfied:
 		return exception.New(exception.WrongSigningKey, "block signatures do not satisfy the block signing authority",
 			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)

@@ -192,7 +192,8 @@ func reload(t *testing.T, n *node) {
 	if errA != nil || errB != nil || !bytes.Equal(a, b) {
 		t.Errorf("the file changes: %v, %v", errA, errB)
 	}
-	if again.Head().ID != n.db.Head().ID || again.Root().ID != n.db.Root().ID || again.PendingHead().ID != n.db.PendingHead().ID {
+	if again.Head().ID != n.db.Head().ID || again.Root().ID != n.db.Root().ID ||
+		again.PendingHead().ID != n.db.PendingHead().ID {
 		t.Error("head, root or pending head is another one")
 	}
 }
@@ -234,7 +235,8 @@ func TestIrreversibleModeFollowsTheBestBranchWithHeadersOnly(t *testing.T) {
 	n.irreversible = true
 	check := func(pending *BlockState, num, lib uint32) {
 		t.Helper()
-		if p := n.db.PendingHead(); p.BlockNum != num || pending != nil && p.ID != pending.ID || n.head.BlockNum != lib || n.lib() != lib {
+		if p := n.db.PendingHead(); p.BlockNum != num || pending != nil && p.ID != pending.ID ||
+			n.head.BlockNum != lib || n.lib() != lib {
 			t.Errorf("pending head %d, head %d, root %d, want %d, %d", p.BlockNum, n.head.BlockNum, n.lib(), num, lib)
 		}
 	}
@@ -284,7 +286,8 @@ func TestBlocksAreRefusedWithTheOriginalsExceptions(t *testing.T) {
 			h.Extensions = types.Extensions{{Type: types.HeaderScheduleChange, Data: schedule(1, "a").Append(nil)}}
 		}},
 		"unknown feature": {exception.ProtocolFeature, func(h *types.SignedBlockHeader) {
-			h.Extensions = types.Extensions{{Type: types.HeaderProtocolFeatures, Data: types.AppendChecksums(nil, []types.Checksum256{{1}})}}
+			h.Extensions = types.Extensions{{Type: types.HeaderProtocolFeatures,
+				Data: types.AppendChecksums(nil, []types.Checksum256{{1}})}}
 		}},
 		"unknown extension": {exception.InvalidBlockHeaderExtension, func(h *types.SignedBlockHeader) {
 			h.Extensions = types.Extensions{{Type: 7}}
@@ -336,10 +339,12 @@ func TestABlockThatActivatesAScheduleProposesNone(t *testing.T) {
 		t.Errorf("a second schedule while one is pending: %v", err)
 	}
 	for range 100 {
-		p, err := n.head.Next(0, uint16(n.head.BlockNum-max(n.lib(), n.own[n.head.ScheduledProducer(n.head.Header.Timestamp+1).Producer])))
+		p, err := n.head.Next(0,
+			uint16(n.head.BlockNum-max(n.lib(), n.own[n.head.ScheduledProducer(n.head.Header.Timestamp+1).Producer])))
 		n.must(err)
 		if p.Promoted {
-			if err := propose(p, 3); !exception.Is(err, exception.ProducerSchedule) || !strings.Contains(err.Error(), "same block") {
+			if err := propose(p, 3); !exception.Is(err, exception.ProducerSchedule) ||
+				!strings.Contains(err.Error(), "same block") {
 				t.Errorf("a schedule in the block that makes the one before it active: %v", err)
 			}
 			n.produce(1)

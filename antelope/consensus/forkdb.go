@@ -306,7 +306,8 @@ func (f *ForkDatabase) descendants(list []types.Checksum256, id types.Checksum25
 	list = append(list, id)
 	for ; next < len(list); next++ {
 		if f.head != nil && list[next] == f.head.ID {
-			return nil, exception.New(exception.ForkDatabase, "removing the block and its descendants would remove the current head block")
+			return nil, exception.New(exception.ForkDatabase,
+				"removing the block and its descendants would remove the current head block")
 		}
 		for _, n := range f.children[list[next]] {
 			list = append(list, n.ID)
@@ -347,7 +348,8 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) error {
 	root := f.blocks[id]
 	switch {
 	case root == nil:
-		return exception.New(exception.ForkDatabase, "cannot advance root to a block that does not exist in the fork database")
+		return exception.New(exception.ForkDatabase,
+			"cannot advance root to a block that does not exist in the fork database")
 	case !root.valid:
 		return exception.New(exception.ForkDatabase, "cannot advance root to a block that has not yet been validated")
 	}
@@ -370,11 +372,13 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) error {
 			return exception.New(exception.ForkDatabase, "invariant violation: orphaned branch was present in forked database")
 		}
 		if b.BlockState == f.head {
-			return exception.New(exception.ForkDatabase, "removing the block and its descendants would remove the current head block")
+			return exception.New(exception.ForkDatabase,
+				"removing the block and its descendants would remove the current head block")
 		}
 	}
 	if f.head == f.root {
-		return exception.New(exception.ForkDatabase, "removing the block and its descendants would remove the current head block")
+		return exception.New(exception.ForkDatabase,
+			"removing the block and its descendants would remove the current head block")
 	}
 	f.remove(gone)
 	f.root, f.rooted = root.BlockState, root.validation

@@ -352,7 +352,8 @@ func (m *tree) check(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 	}
 	branch := f.FetchBranch(x.ID, y.BlockNum)
 	for i, b := range branch {
-		if b.BlockNum != min(x.BlockNum, y.BlockNum)-uint32(i) || !m.leadsTo(b.ID, x.BlockState) || f.SearchOnBranch(x.ID, b.BlockNum) != b {
+		if b.BlockNum != min(x.BlockNum, y.BlockNum)-uint32(i) || !m.leadsTo(b.ID, x.BlockState) ||
+			f.SearchOnBranch(x.ID, b.BlockNum) != b {
 			return "branch"
 		}
 	}

@@ -86,7 +86,8 @@ func (n *node) produce(slots uint32, activate ...types.Checksum256) *BlockState 
 		proposed, n.proposal = n.proposal, nil
 	}
 	b := new(types.SignedBlock)
-	b.SignedBlockHeader, err = p.Header(&Content{Actions: types.Checksum256{byte(slot)}, Schedule: proposed, Features: activate}, n.set)
+	b.SignedBlockHeader, err = p.Header(&Content{Actions: types.Checksum256{byte(slot)}, Schedule: proposed,
+		Features: activate}, n.set)
 	n.must(err)
 	n.must(n.push(b))
 	if n.head.Block != b {

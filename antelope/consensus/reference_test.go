@@ -88,7 +88,8 @@ func TestReferenceHeadersLeadToTheHeaderStatesOfTheSnapshots(t *testing.T) {
 		snapshots map[string]bool // and whether they are of version 2
 	}{
 		{"leap-snapshots/blocks.log", map[string]bool{
-			"snap_v2.bin.gz": true, "snap_v3.bin.gz": false, "snap_v4.bin.gz": false, "snap_v5.bin.gz": false, "snap_v6.bin.gz": false,
+			"snap_v2.bin.gz": true, "snap_v3.bin.gz": false, "snap_v4.bin.gz": false, "snap_v5.bin.gz": false,
+			"snap_v6.bin.gz": false,
 		}},
 		{"leap-snapshots/prod_sched/blocks.log", map[string]bool{"snap_v2_prod_sched.bin.gz": true}},
 	} {

@@ -59,7 +59,8 @@ func (s *HeaderState) PendingSchedule() *types.ProducerSchedule {
 func (s *HeaderState) nextProper(slot types.BlockTimestamp) *PendingHeader {
 	producer := s.Finality.ProducerAt(slot)
 	return &PendingHeader{
-		Progress:        Progress{BlockNum: s.BlockNum + 1, ActiveSchedule: &s.Finality.ProposersAt(slot).Schedule, Authority: &producer.Authority},
+		Progress: Progress{BlockNum: s.BlockNum + 1, ActiveSchedule: &s.Finality.ProposersAt(slot).Schedule,
+			Authority: &producer.Authority},
 		Activated:       s.Activated,
 		PrevPending:     ScheduleInfo{Schedule: s.PendingSchedule()},
 		Previous:        s.ID,
@@ -121,22 +122,26 @@ func (p *PendingHeader) properExtension(c *Content) *types.FinalityExtension {
 func (p *PendingHeader) finishProper(h *types.SignedBlockHeader, set *feature.Set) (*HeaderState, error) {
 	switch {
 	case h.ScheduleVersion != types.ProperSchedule:
-		return nil, exception.New(exception.UnlinkableBlock, "block ${num} does not follow the rules of Savanna, as the block before has it", "num", p.BlockNum)
+		return nil, exception.New(exception.UnlinkableBlock,
+			"block ${num} does not follow the rules of Savanna, as the block before has it", "num", p.BlockNum)
 	case h.Timestamp != p.Timestamp:
 		return nil, exception.New(exception.BlockValidate, "timestamp mismatch")
 	case h.Previous != p.Previous:
-		return nil, exception.New(exception.UnlinkableBlock, "previous mismatch ${p} != ${id}", "p", h.Previous, "id", p.Previous)
+		return nil, exception.New(exception.UnlinkableBlock, "previous mismatch ${p} != ${id}",
+			"p", h.Previous, "id", p.Previous)
 	case h.Producer != p.Producer:
 		return nil, exception.New(exception.WrongProducer, "wrong producer specified")
 	case h.NewProducers != nil:
-		return nil, exception.New(exception.ProducerSchedule, "Block header contains legacy producer schedule outdated by activation of WTMsig Block Signatures")
+		return nil, exception.New(exception.ProducerSchedule,
+			"Block header contains legacy producer schedule outdated by activation of WTMsig Block Signatures")
 	}
 	x, err := h.ExtractExtensions()
 	if err != nil {
 		return nil, err
 	}
 	if x.Finality == nil {
-		return nil, exception.New(exception.BlockValidate, "Proper Savanna block #${b} does not have a finality header extension", "b", p.BlockNum)
+		return nil, exception.New(exception.BlockValidate,
+			"Proper Savanna block #${b} does not have a finality header extension", "b", p.BlockNum)
 	}
 	if added := x.ProtocolFeatures; added != nil {
 		if err := set.Check(p.before.Time().TimePoint(), p.Activated, added); err != nil {
@@ -145,7 +150,8 @@ func (p *PendingHeader) finishProper(h *types.SignedBlockHeader, set *feature.Se
 	}
 	if first := p.before.Core.IsGenesisNum(x.Finality.Claim.Block); first != h.ActionMRoot.IsZero() {
 		return nil, exception.New(exception.BlockValidate,
-			"No Finality Tree Root associated with the block, does not match with empty action_mroot: (${n}), action_mroot empty (${e}), latest_qc_claim_block_num (${f})",
+			"No Finality Tree Root associated with the block, does not match with empty action_mroot: (${n}), "+
+				"action_mroot empty (${e}), latest_qc_claim_block_num (${f})",
 			"n", first, "e", h.ActionMRoot.IsZero(), "f", x.Finality.Claim.Block)
 	}
 	f, err := p.before.Next(&h.BlockHeader, x.Finality, x.ProtocolFeatures)
@@ -183,19 +189,24 @@ func (p *PendingHeader) goOver(s *HeaderState, e *types.FinalityExtension) (err 
 	case e.Proposers != nil:
 		return invalid(exception.BlockValidate, "Transition block #${b} has new_proposer_policy_diff")
 	case p.before == nil && e.Claim != types.QCClaim{Block: p.BlockNum}:
-		return invalid(exception.InvalidQCClaim, "Savanna Genesis block #${b} has invalid QC claim ${qc_claim}", "qc_claim", e.Claim)
+		return invalid(exception.InvalidQCClaim, "Savanna Genesis block #${b} has invalid QC claim ${qc_claim}",
+			"qc_claim", e.Claim)
 	case p.before == nil && e.Finalizers == nil:
-		return invalid(exception.BlockValidate, "Savanna Genesis block #${b} finality block header extension misses new_finalizer_policy_diff")
+		return invalid(exception.BlockValidate,
+			"Savanna Genesis block #${b} finality block header extension misses new_finalizer_policy_diff")
 	case p.before == nil && e.Finalizers.Generation != 1:
-		return invalid(exception.BlockValidate, "Savanna Genesis block #${b} finalizer policy generation (${g}) not 1", "g", e.Finalizers.Generation)
+		return invalid(exception.BlockValidate, "Savanna Genesis block #${b} finalizer policy generation (${g}) not 1",
+			"g", e.Finalizers.Generation)
 	case p.before == nil:
 		s.Finality, err = finality.Genesis(&s.Header.BlockHeader, s.ActiveSchedule, e, finality.State{Activated: s.Activated})
 		return err
 	case e.Claim != p.before.Core.Claim():
-		return invalid(exception.InvalidQCClaim, "Non Genesis Transition block #${b} QC claim ${this_qc_claim} not equal to previous QC claim ${prev_qc_claim}",
+		return invalid(exception.InvalidQCClaim,
+			"Non Genesis Transition block #${b} QC claim ${this_qc_claim} not equal to previous QC claim ${prev_qc_claim}",
 			"this_qc_claim", e.Claim, "prev_qc_claim", p.before.Core.Claim())
 	case e.Finalizers != nil:
-		return invalid(exception.BlockValidate, "Non Genesis Transition block #${b} finality block header extension may not have new_finalizer_policy_diff")
+		return invalid(exception.BlockValidate,
+			"Non Genesis Transition block #${b} finality block header extension may not have new_finalizer_policy_diff")
 	}
 	s.Finality, err = p.before.Next(&s.Header.BlockHeader, e, s.activations)
 	return err
@@ -207,7 +218,8 @@ func (p *PendingHeader) goOver(s *HeaderState, e *types.FinalityExtension) (err 
 func (s *HeaderState) checkCertificate(prev *HeaderState, qc *types.QuorumCertificate, verify bool) error {
 	if !s.IsProper() {
 		if qc != nil {
-			return exception.New(exception.BlockValidate, "block #${b} includes a QC block extension before Savanna's rules", "b", s.BlockNum)
+			return exception.New(exception.BlockValidate,
+				"block #${b} includes a QC block extension before Savanna's rules", "b", s.BlockNum)
 		}
 		return nil
 	}
@@ -218,7 +230,8 @@ func (s *HeaderState) checkCertificate(prev *HeaderState, qc *types.QuorumCertif
 	}
 	policies, ok := prev.Finality.PoliciesOf(claim.Block)
 	if !ok {
-		return exception.New(exception.ChainException, "the finalizers of block ${num} are not known any more", "num", claim.Block)
+		return exception.New(exception.ChainException, "the finalizers of block ${num} are not known any more",
+			"num", claim.Block)
 	}
 	if err := policies.Check(qc); err != nil || !verify {
 		return err

@@ -28,7 +28,8 @@ func weightedSchedule(t *testing.T, version uint32) *types.ProducerSchedule {
 		_, public := key(t, byte(i+1))
 		a.Keys = append(a.Keys, types.KeyWeight{Key: public, Weight: weight})
 	}
-	return &types.ProducerSchedule{Version: version, Producers: []types.ProducerAuthority{{Producer: types.N("wt"), Authority: a}}}
+	return &types.ProducerSchedule{Version: version,
+		Producers: []types.ProducerAuthority{{Producer: types.N("wt"), Authority: a}}}
 }
 
 func TestWeightedSignaturesCountOnceTheFeatureIsActive(t *testing.T) {
@@ -55,7 +56,8 @@ func TestWeightedSignaturesCountOnceTheFeatureIsActive(t *testing.T) {
 	}
 	n.proposal = proposal
 	n.produce(1)
-	if h := n.head.Header; h.NewProducers != nil || len(h.Extensions) != 1 || h.Extensions[0].Type != types.HeaderScheduleChange {
+	if h := n.head.Header; h.NewProducers != nil || len(h.Extensions) != 1 ||
+		h.Extensions[0].Type != types.HeaderScheduleChange {
 		t.Fatalf("header %+v", h)
 	}
 	if n.head.Pending.Hash != proposal.Hash() {
@@ -65,7 +67,8 @@ func TestWeightedSignaturesCountOnceTheFeatureIsActive(t *testing.T) {
 		n.produce(1)
 	}
 	legacy := n.head.Header
-	legacy.Previous, legacy.Timestamp, legacy.Producer, legacy.ScheduleVersion = n.head.ID, legacy.Timestamp+1, types.N("wt"), 1
+	legacy.Previous, legacy.Timestamp, legacy.Producer, legacy.ScheduleVersion = n.head.ID, legacy.Timestamp+
+		1, types.N("wt"), 1
 	legacy.Confirmed, legacy.NewProducers = 0, &types.LegacySchedule{Version: 2}
 	if _, err := n.head.Follow(&legacy, nil, n.set, nil); !exception.Is(err, exception.ProducerSchedule) {
 		t.Errorf("a legacy schedule after the feature: %v", err)
@@ -121,7 +124,8 @@ func signWeighted(t *testing.T, n *node) {
 			t.Errorf("%s: a node that receives the block: %v", name, err)
 		}
 		var decoded HeaderState
-		if err := types.Decode(s.HeaderState.Append(nil), &decoded); err != nil || !slices.Equal(decoded.AdditionalSignatures, s.AdditionalSignatures) {
+		if err := types.Decode(s.HeaderState.Append(nil), &decoded); err != nil ||
+			!slices.Equal(decoded.AdditionalSignatures, s.AdditionalSignatures) {
 			t.Errorf("%s: signatures of the encoding: %v", name, err)
 		}
 		b.Extensions = nil
@@ -140,7 +144,8 @@ func TestASecondSignatureNeedsTheFeature(t *testing.T) {
 	}
 	one, first := key(t, 1)
 	two, second := key(t, 2)
-	p.Authority = &types.BlockSigningAuthority{Threshold: 2, Keys: []types.KeyWeight{{Key: first, Weight: 1}, {Key: second, Weight: 1}}}
+	p.Authority = &types.BlockSigningAuthority{Threshold: 2,
+		Keys: []types.KeyWeight{{Key: first, Weight: 1}, {Key: second, Weight: 1}}}
 	h, err := p.Header(&Content{}, n.set)
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,8 @@ func SpringBlocks(path string) ([]*types.SignedBlock, error) {
 func DecodeSpring(b []byte, path string) ([]*types.SignedBlock, error) {
 	s := springFile{r: serial.NewReader(b), blocks: map[types.Checksum256]*types.SignedBlock{}}
 	if magic, version := s.r.Uint32(), s.r.Uint32(); magic != fileMagic || version != springVersion {
-		return nil, exception.New(exception.ForkDatabase, "Fork database file '${filename}' is none of Spring", "filename", path)
+		return nil, exception.New(exception.ForkDatabase, "Fork database file '${filename}' is none of Spring",
+			"filename", path)
 	}
 	const both = 2 // rules of Leap, of Savanna, or both while the chain changes them
 	if use := s.r.Uint32(); s.r.Err() == nil && use > both {
@@ -79,7 +80,8 @@ func (s *springFile) tree(read func() (types.Checksum256, *types.SignedBlock)) e
 		case b.ID() != id:
 			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.ForkDatabase, "header state of another block"))
 		case s.blocks[b.Previous] == nil && !slices.Contains(s.roots, b.Previous):
-			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.UnlinkableBlock, "unlinkable block", "id", id, "previous", b.Previous))
+			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.UnlinkableBlock, "unlinkable block",
+				"id", id, "previous", b.Previous))
 		case s.blocks[id] == nil:
 			s.blocks[id] = b
 			s.list, s.ids = append(s.list, b), append(s.ids, id)

@@ -8,9 +8,12 @@ import (
 
 // Texts of Spring's own tests (libfc/test/test_bls.cpp), and the same with a character changed.
 const (
-	springPrivate   = "PVT_BLS_vh0bYgBLOLxs_h9zvYNtj20yj8UJxWeFFAtDUW2_pG44e5yc"
-	springPublic    = "PUB_BLS_82P3oM1u0IEv64u9i4vSzvg1-QDl4Fb2n50Mp8Sk7Fr1Tz0MJypzL39nSd5VPFgFC9WqrjopRbBm1Pf0RkP018fo1k2rXaJY7Wtzd9RKlE8PoQ6XhDm4PyZlIupQg_gOuiMhcg"
-	springSignature = "SIG_BLS_RrwvP79LxfahskX-ceZpbgrJ1aUkSSIzE2sMFj0twuhK8QwjcGMvT2tZ_-QMHvAV83tWZYOs7SEvoyteCKGD_Tk6YySkw1HONgvVeNWM8ZwuNgonOHkegNNPIXSIvWMTczfkg2lEtEh-ngBa5t9-4CvZ6aOjg29XPVvu6dimzHix-9E0M53YkWZ-gW5GDkkOLoN2FMxjXaELmhuI64xSeSlcWLFfZa6TMVTctBFWsHDXm1ZMkURoB83dokKHEi4OQTbJtg"
+	springPrivate = "PVT_BLS_vh0bYgBLOLxs_h9zvYNtj20yj8UJxWeFFAtDUW2_pG44e5yc"
+	springPublic  = "PUB_BLS_82P3oM1u0IEv64u9i4vSzvg1-QDl4Fb2n50Mp8Sk7Fr1Tz0MJypzL39nSd5VPFgFC9WqrjopRbBm1Pf0RkP018fo1k2" +
+		"rXaJY7Wtzd9RKlE8PoQ6XhDm4PyZlIupQg_gOuiMhcg"
+	springSignature = "SIG_BLS_RrwvP79LxfahskX-ceZpbgrJ1aUkSSIzE2sMFj0twuhK8QwjcGMvT2tZ_-QMHvAV83tWZYOs7SEvoyteCKGD_Tk6YyS" +
+		"kw1HONgvVeNWM8ZwuNgonOHkegNNPIXSIvWMTczfkg2lEtEh-ngBa5t9-4CvZ6aOjg29XPVvu6dimzHix-9E0M53YkWZ-gW5GDk" +
+		"kOLoN2FMxjXaELmhuI64xSeSlcWLFfZa6TMVTctBFWsHDXm1ZMkURoB83dokKHEi4OQTbJtg"
 )
 
 func TestBLSTextsAreSprings(t *testing.T) {
@@ -73,7 +76,8 @@ func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
 		t.Error("the sum of all is not verified")
 	}
 	for _, wrong := range [][]BLSSigners{
-		{{keys[:3], message}}, {{keys[:2], message}, {keys[3:], other}}, {{keys[:3], other}, {keys[3:], message}}, {{keys, message}}, nil,
+		{{keys[:3], message}}, {{keys[:2], message}, {keys[3:], other}}, {{keys[:3], other}, {keys[3:], message}},
+		{{keys, message}}, nil,
 	} {
 		if BLSVerify(wrong, &sum) {
 			t.Errorf("it is verified for %d groups of others", len(wrong))

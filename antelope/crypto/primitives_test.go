@@ -251,7 +251,8 @@ func TestHashesAreTheStandardOnes(t *testing.T) {
 	for _, c := range []struct{ name, got, want string }{
 		{"SHA1", SHA1([]byte("abc"), nil).String(), "a9993e364706816aba3e25717850c26c9cd0d89d"},
 		{"SHA256", SHA256([]byte("abc"), nil).String(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-		{"SHA512", SHA512([]byte("abc"), nil).String(), "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"},
+		{"SHA512", SHA512([]byte("abc"), nil).String(),
+			"ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f"},
 		{"RIPEMD160", RIPEMD160([]byte("abc"), nil).String(), "8eb208f7e05d987a9b044a8e98c6b087f15a0bfc"},
 	} {
 		if c.got != c.want {
@@ -306,8 +307,10 @@ func TestBlake2FIsEIP152(t *testing.T) {
 			t.Errorf("%d rounds, final %d: %s, want %s", c.rounds, c.final, got, c.want)
 		}
 	}
-	for i, sizes := range [][5]int{{63, 128, 8, 8, 64}, {64, 127, 8, 8, 64}, {64, 128, 7, 8, 64}, {64, 128, 8, 9, 64}, {64, 128, 8, 8, 63}} {
-		if Blake2F(make([]byte, sizes[4]), 1, make([]byte, sizes[0]), make([]byte, sizes[1]), make([]byte, sizes[2]), make([]byte, sizes[3]), 0, nil) != failure {
+	for i, sizes := range [][5]int{{63, 128, 8, 8, 64}, {64, 127, 8, 8, 64}, {64, 128, 7, 8, 64}, {64, 128, 8, 9, 64},
+		{64, 128, 8, 8, 63}} {
+		if Blake2F(make([]byte, sizes[4]), 1, make([]byte, sizes[0]), make([]byte, sizes[1]), make([]byte, sizes[2]),
+			make([]byte, sizes[3]), 0, nil) != failure {
 			t.Errorf("case %d: wrong lengths were taken", i)
 		}
 	}

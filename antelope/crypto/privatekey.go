@@ -51,7 +51,8 @@ func NewPrivateKey(typ types.KeyType, secret [32]byte) (PrivateKey, error) {
 		k.public[0] = 2 + full[64]&1
 		copy(k.public[1:], full[1:33])
 	default:
-		return PrivateKey{}, exception.New(exception.PrivateKeyType, "keys of type ${type} have no private key here", "type", typ)
+		return PrivateKey{}, exception.New(exception.PrivateKeyType, "keys of type ${type} have no private key here",
+			"type", typ)
 	}
 	return k, nil
 }

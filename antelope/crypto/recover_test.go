@@ -354,7 +354,8 @@ func TestR1KeysVerify(t *testing.T) {
 func TestPrivateKeysHaveTheTextsOfNodeos(t *testing.T) {
 	for _, c := range []struct{ text, public string }{
 		{"5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3", "EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV"},
-		{"PVT_R1_iyQmnyPEGvFd8uffnk152WC2WryBjgTrg22fXQryuGL9mU6qW", "PUB_R1_6EPHFSKVYHBjQgxVGQPrwCxTg7BbZ69H9i4gztN9deKTEXYne4"},
+		{"PVT_R1_iyQmnyPEGvFd8uffnk152WC2WryBjgTrg22fXQryuGL9mU6qW",
+			"PUB_R1_6EPHFSKVYHBjQgxVGQPrwCxTg7BbZ69H9i4gztN9deKTEXYne4"},
 	} {
 		k, err := ParsePrivateKey(c.text)
 		if err != nil {
@@ -441,7 +442,8 @@ func TestUnknownTypesHaveNoKey(t *testing.T) {
 }
 
 func BenchmarkRecoverK1(b *testing.B) {
-	c := compact(b, "1f1c1e8eeae949f78c328df173f70cdca82f61b15364aeffac829528b298bb052950d820754c401fa5c61738ca8297ec3c011a0e36250624f7007b8f09543113d5")
+	c := compact(b,
+		"1f1c1e8eeae949f78c328df173f70cdca82f61b15364aeffac829528b298bb052950d820754c401fa5c61738ca8297ec3c011a0e36250624f7007b8f09543113d5")
 	digest := fill32(unhex(b, "452907c9ff69b8a1cdcf7e5bc53b3fa5fb975a6a6a56dd4e3ad58357d2611a84"))
 	b.Run("linked", func(b *testing.B) {
 		b.ReportAllocs()

@@ -36,8 +36,11 @@ const sha256Name = "\x30\x31\x30\x0d\x06\x09\x60\x86\x48\x01\x65\x03\x04\x02\x01
 // The work has no bound but that of the texts. Check is called now and then while texts and the
 // message are read. Before each multiplication spend is told about how long it will take; both may
 // be nil, and both may end the work by panicking.
-func VerifyRSASHA256(message, signature, exponent, modulus []byte, check func(), spend func(time.Duration)) (bool, error) {
-	if len(message) == 0 || len(signature) == 0 || len(exponent) == 0 || len(modulus) != len(signature) || len(modulus)%2 != 0 {
+func VerifyRSASHA256(
+	message, signature, exponent, modulus []byte, check func(), spend func(time.Duration),
+) (bool, error) {
+	if len(message) == 0 || len(signature) == 0 || len(exponent) == 0 || len(modulus) != len(signature) ||
+		len(modulus)%2 != 0 {
 		return false, ErrRSALength
 	}
 	hash := SHA256(message, check)

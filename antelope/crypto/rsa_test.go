@@ -34,7 +34,8 @@ func (v *rsaVector) check(t *testing.T, message, signature, exponent, modulus []
 	if err != nil && err != ErrRSAModulus {
 		console = "[ERROR] verify_rsa_sha256_sig: " + err.Error() + "\n"
 	}
-	if (v.Result == nil) != errors.Is(err, ErrRSAModulus) || v.Result != nil && ok != (*v.Result == 1) || console != v.Console {
+	if (v.Result == nil) != errors.Is(err, ErrRSAModulus) || v.Result != nil && ok != (*v.Result == 1) ||
+		console != v.Console {
 		t.Errorf("%s: %v, %v, want %s", v.What, ok, err, text(v))
 	}
 }
@@ -94,7 +95,8 @@ func TestWAXUnitVectors(t *testing.T) {
 // parser and power, and crypto/sha256.
 func rsaModel(message, signature, exponent, modulus []byte) (bool, error) {
 	switch {
-	case len(message) == 0 || len(signature) == 0 || len(exponent) == 0 || len(modulus) != len(signature) || len(signature)&1 == 1:
+	case len(message) == 0 || len(signature) == 0 || len(exponent) == 0 || len(modulus) != len(signature) ||
+		len(signature)&1 == 1:
 		return false, ErrRSALength
 	case len(modulus) < 124:
 		return false, ErrRSAShort
@@ -177,7 +179,8 @@ func TestRandomRSASignatures(t *testing.T) {
 		case 1: // odd exponents of a prime modulus have inverses
 			modulus[0], modulus[1] = 'f', 'f'
 		case 2: // the modulus is the encoding, or one beside it
-			modulus = fmt.Appendf(nil, "%0*x", digits, new(big.Int).Add(rsaEncoding(sha256.Sum256(message), digits/2), big.NewInt(int64(r.IntN(3)-1))))
+			modulus = fmt.Appendf(nil, "%0*x", digits, new(big.Int).Add(rsaEncoding(sha256.Sum256(message), digits/2),
+				big.NewInt(int64(r.IntN(3)-1))))
 		}
 		got, err := VerifyRSASHA256(message, signature, exponent, modulus, nil, nil)
 		want, wantErr := rsaModel(message, signature, exponent, modulus)
@@ -199,7 +202,8 @@ func TestTheWorkOfASignatureIsAnnounced(t *testing.T) {
 	var steps int
 	var total time.Duration
 	spend := func(d time.Duration) { steps, total = steps+1, total+d }
-	if _, err := VerifyRSASHA256([]byte("m"), []byte("e"+digits[1:]), []byte("10001"), []byte(digits), nil, spend); err != nil {
+	if _, err := VerifyRSASHA256([]byte("m"), []byte("e"+digits[1:]), []byte("10001"), []byte(digits), nil,
+		spend); err != nil {
 		t.Fatal(err)
 	}
 	if steps != 17 || total < 17*time.Microsecond {
@@ -211,7 +215,8 @@ func TestTheWorkOfASignatureIsAnnounced(t *testing.T) {
 			t.Error("the work went on")
 		}
 	}()
-	_, err := VerifyRSASHA256([]byte("m"), []byte("e"+digits[1:]), []byte(digits), []byte(digits), nil, func(time.Duration) { panic("late") })
+	_, err := VerifyRSASHA256([]byte("m"), []byte("e"+digits[1:]), []byte(digits), []byte(digits), nil,
+		func(time.Duration) { panic("late") })
 	t.Error(err)
 }
 

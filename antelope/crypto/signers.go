@@ -217,7 +217,8 @@ func compressPoint(key *[64]byte) (point [33]byte) {
 // mayBeKnown reads a signature whose key can be found otherwise than by the library, with the
 // same result.
 func mayBeKnown(x *Signed, g *secp256k1.Signature) bool {
-	return x.Signature.Type == types.K1 && IsCanonical(&x.Signature.Compact) && setSignature(g, &x.Signature.Compact, x.Digest)
+	return x.Signature.Type == types.K1 && IsCanonical(&x.Signature.Compact) &&
+		setSignature(g, &x.Signature.Compact, x.Digest)
 }
 
 // guess claims that signatures are of the keys with which their signers signed last, if

@@ -139,7 +139,8 @@ func TestFewSignaturesOfManyGoroutines(t *testing.T) {
 				list := make([]Signed, r.IntN(few+1))
 				for i := range list {
 					compact, digest := randomSigned(r, keys)
-					list[i] = Signed{Signature: &types.Signature{Type: types.K1, Compact: compact}, Digest: digest, By: Signer{Place: 1 + r.IntN(3)}}
+					list[i] = Signed{Signature: &types.Signature{Type: types.K1, Compact: compact}, Digest: digest,
+						By: Signer{Place: 1 + r.IntN(3)}}
 				}
 				s.Recover(list)
 				for _, x := range list {
@@ -182,7 +183,8 @@ func TestTimeIsThatOfTheWork(t *testing.T) {
 	for w := range lists {
 		for range few {
 			compact, digest := randomSigned(r, keys)
-			lists[w] = append(lists[w], Signed{Signature: &types.Signature{Type: types.K1, Compact: compact}, Digest: digest, By: Signer{Place: 1 + r.IntN(3)}})
+			lists[w] = append(lists[w], Signed{Signature: &types.Signature{Type: types.K1, Compact: compact},
+				Digest: digest, By: Signer{Place: 1 + r.IntN(3)}})
 		}
 	}
 	start := time.Now()

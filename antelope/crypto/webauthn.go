@@ -23,7 +23,9 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 	}
 	challenge, ok := decodeBase64URL(data.challenge)
 	if !ok {
-		return fail("isalnum(c) || (c == b64_chars[sizeof(base64_chars)-3]) || (c == b64_chars[sizeof(base64_chars)-2]): encountered non-base64 character")
+		return fail(
+			"isalnum(c) || (c == b64_chars[sizeof(base64_chars)-3]) || (c == b64_chars[sizeof(base64_chars)-2]): " +
+				"encountered non-base64 character")
 	}
 	if len(challenge) != len(digest) {
 		return key, exception.New(exception.FCUnspecified, "sha256: size mismatch")
@@ -34,7 +36,8 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 	const scheme = "https://"
 	host, ok := strings.CutPrefix(data.origin, scheme)
 	if !ok {
-		return fail("handler.found_origin.compare(0, https_len, required_origin_scheme) == 0: webauthn origin must begin with https://")
+		return fail(
+			"handler.found_origin.compare(0, https_len, required_origin_scheme) == 0: webauthn origin must begin with https://")
 	}
 	if i := strings.LastIndexByte(host, ':'); i >= 0 {
 		host = host[:i]
@@ -50,7 +53,9 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 		key.UserPresence = present
 	}
 	if rpid := sha256.Sum256([]byte(host)); sig.AuthData[:32] != string(rpid[:]) {
-		return fail("memcmp(c.auth_data.data(), fc::sha256::hash(rpid).data(), sizeof(fc::sha256)) == 0: webauthn rpid hash doesn't match origin")
+		return fail(
+			"memcmp(c.auth_data.data(), fc::sha256::hash(rpid).data(), sizeof(fc::sha256)) == 0: webauthn rpid hash " +
+				"doesn't match origin")
 	}
 
 	if h := sig.Compact[0]; h < 31 || h >= 35 {

@@ -127,7 +127,8 @@ func TestLinesAreThoseOfNodeos(t *testing.T) {
 			t.Fatalf("instead of\n%swas said\n%s", line, got)
 		}
 	}
-	for kind, n := range map[string]int{"START_BLOCK": 4, "ACCEPTED_BLOCK": 4, "APPLIED_TRANSACTION": 31, "CREATION_OP": 31, "FEATURE_OP": 43, "TRX_OP": 4} {
+	for kind, n := range map[string]int{"START_BLOCK": 4, "ACCEPTED_BLOCK": 4, "APPLIED_TRANSACTION": 31,
+		"CREATION_OP": 31, "FEATURE_OP": 43, "TRX_OP": 4} {
 		if kinds[kind] != n {
 			t.Errorf("%d lines of kind %s were compared, not %d", kinds[kind], kind, n)
 		}
@@ -163,8 +164,10 @@ func TestObjectsAreWrittenAsNodeosDoes(t *testing.T) {
 	})
 	rate := func(top, bottom uint64) state.Ratio { return state.Ratio{Numerator: top, Denominator: bottom} }
 	config := state.ResourceConfig{
-		CPU:              state.ElasticLimit{Target: 20000, Max: 200000, Periods: 120, MaxMultiplier: 1000, Contract: rate(99, 100), Expand: rate(1000, 999)},
-		Net:              state.ElasticLimit{Target: 104857, Max: 1048576, Periods: 120, MaxMultiplier: 1000, Contract: rate(99, 100), Expand: rate(1000, 999)},
+		CPU: state.ElasticLimit{Target: 20000, Max: 200000, Periods: 120, MaxMultiplier: 1000,
+			Contract: rate(99, 100), Expand: rate(1000, 999)},
+		Net: state.ElasticLimit{Target: 104857, Max: 1048576, Periods: 120, MaxMultiplier: 1000,
+			Contract: rate(99, 100), Expand: rate(1000, 999)},
 		AccountCPUWindow: 172800, AccountNetWindow: 172800,
 	}
 	table := state.TableKey{Code: n("eosio"), Scope: n("eosio"), Table: n("abihash")}
@@ -178,11 +181,15 @@ func TestObjectsAreWrittenAsNodeosDoes(t *testing.T) {
 	got := logOf(func(l *Logger) {
 		l.Startup(1, 0, abis)
 		l.InitResourceLimits(&config, &state.ResourceState{VirtualNet: 1048576, VirtualCPU: 200000})
-		l.UpdateResourceState(&state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 3, ValueEx: 81866667, Consumed: 9824},
-			AverageBlockCPU: state.Usage{LastOrdinal: 3, ValueEx: 384993056, Consumed: 46101}, PendingNet: 7928, PendingCPU: 4100,
+		l.UpdateResourceState(&state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 3, ValueEx: 81866667,
+			Consumed: 9824},
+			AverageBlockCPU: state.Usage{LastOrdinal: 3, ValueEx: 384993056, Consumed: 46101}, PendingNet: 7928,
+			PendingCPU: 4100,
 			VirtualNet: 1050675, VirtualCPU: 200400})
-		l.NewAccountLimits(&state.ResourceLimits{Owner: n("alice"), NetWeight: -1, CPUWeight: -1, RAMBytes: -1}, &state.ResourceUsage{Owner: n("alice")})
-		l.UpdateAccountUsage(&state.ResourceUsage{Owner: n("eosio"), Net: state.Usage{LastOrdinal: 1262304002, ValueEx: 47967, Consumed: 8288},
+		l.NewAccountLimits(&state.ResourceLimits{Owner: n("alice"), NetWeight: -1, CPUWeight: -1, RAMBytes: -1},
+			&state.ResourceUsage{Owner: n("alice")})
+		l.UpdateAccountUsage(&state.ResourceUsage{Owner: n("eosio"),
+			Net: state.Usage{LastOrdinal: 1262304002, ValueEx: 47967, Consumed: 8288},
 			CPU: state.Usage{LastOrdinal: 1262304002, ValueEx: 128482, Consumed: 22101}, RAM: 180802})
 		l.CreatePermission(&owner, 0)
 		l.CreatePermission(&minor, 7)
@@ -214,23 +221,28 @@ func TestOtherLines(t *testing.T) {
 	trxID := trx.ID()
 	signed := &types.PackedTransaction{Signatures: []types.Signature{{Compact: [65]byte{7}}}, PackedTrx: packed}
 	d := &state.Deferred{TrxID: id, Sender: n("sender"), SenderID: types.Uint128{Lo: 5, Hi: 1}, Payer: n("payer"),
-		Published: 1577836800_000000, DelayUntil: 1577836801_500000, Expiration: 1577837400_000000, Packed: []byte{0xab, 0xcd}}
-	place := " sender 18446744073709551621 payer 2020-01-01T00:00:00.000 2020-01-01T00:00:01.500 2020-01-01T00:10:00.000 " + hexID + " "
+		Published: 1577836800_000000, DelayUntil: 1577836801_500000, Expiration: 1577837400_000000,
+		Packed: []byte{0xab, 0xcd}}
+	place := " sender 18446744073709551621 payer 2020-01-01T00:00:00.000 2020-01-01T00:00:01.500 " +
+		"2020-01-01T00:10:00.000 " + hexID + " "
 	table := state.TableKey{Code: n("code"), Scope: n("scope"), Table: n("table")}
 	p := state.Permission{ID: 3, Key: state.PermissionKey{Owner: n("bob"), Name: n("p")}, LastUpdated: 1,
 		Authority: types.Authority{Threshold: 2, Waits: []types.WaitWeight{{WaitSec: 10, Weight: 1}}}}
-	object := `{"usage_id":2,"parent":1,"owner":"bob","name":"p","last_updated":"1970-01-01T00:00:00.000","auth":{"threshold":2,"keys":[],"accounts":[],"waits":[{"wait_sec":10,"weight":1}]}}`
+	object := `{"usage_id":2,"parent":1,"owner":"bob","name":"p","last_updated":"1970-01-01T00:00:00.000",` +
+		`"auth":{"threshold":2,"keys":[],"accounts":[],"waits":[{"wait_sec":10,"weight":1}]}}`
 	for _, c := range []struct {
 		want string
 		fn   func(l *Logger)
 	}{
 		{"SWITCH_FORK " + hexID + " " + strings.Repeat("00", 32), func(l *Logger) { l.SwitchForks(id, types.Checksum256{}) }},
-		{"TRX_OP CREATE onerror " + hex.EncodeToString(trxID[:]) + " " + hex.EncodeToString(packed) + "0000", func(l *Logger) {
+		{"TRX_OP CREATE onerror " + hex.EncodeToString(trxID[:]) + " " + hex.EncodeToString(packed) +
+			"0000", func(l *Logger) {
 			handler := trx
 			handler.Actions = []types.Action{{Name: n("onerror")}}
 			l.OnError(&handler)
 		}},
-		{"TRX_OP CREATE onblock " + hex.EncodeToString(trxID[:]) + " " + hex.EncodeToString(packed) + "010007" + strings.Repeat("00", 64) + "00",
+		{"TRX_OP CREATE onblock " + hex.EncodeToString(trxID[:]) + " " + hex.EncodeToString(packed) + "010007" +
+			strings.Repeat("00", 64) + "00",
 			func(l *Logger) { l.Onblock(&trx, signed) }},
 		{"CREATION_OP NOTIFY 0", func(l *Logger) { l.RequireRecipient() }},
 		{"CREATION_OP INLINE 1", func(l *Logger) { l.EndAction(); l.SendInline() }},
@@ -254,7 +266,8 @@ func TestOtherLines(t *testing.T) {
 		}},
 		{`RLIMIT_OP ACCOUNT_LIMITS UPD {"owner":"bob","net_weight":5,"cpu_weight":"-5000000000","ram_bytes":"5000000000"}`,
 			func(l *Logger) {
-				l.SetAccountLimits(&state.ResourceLimits{Owner: n("bob"), NetWeight: 5, CPUWeight: -5000000000, RAMBytes: 5000000000})
+				l.SetAccountLimits(&state.ResourceLimits{Owner: n("bob"), NetWeight: 5, CPUWeight: -5000000000,
+					RAMBytes: 5000000000})
 			}},
 		{"PERM_OP REM 0 3 " + object, func(l *Logger) { l.RemovePermission(&p, 1) }},
 		{`PERM_OP UPD 0 3 {"old":` + object + `,"new":` + object + "}", func(l *Logger) { l.ModifyPermission(&p, &p, 1) }},
@@ -276,7 +289,8 @@ func TestAnEventIsUsedUp(t *testing.T) {
 		l.RAMUsage(n("bob"), 1, 1)
 		l.RAMUsage(n("bob"), 2, 1)
 	})
-	if want := "DMLOG RAM_OP 0 bob account add newaccount bob 1 1\nDMLOG RAM_OP 0 generic generic generic generic bob 2 1\n"; got != want {
+	if want := "DMLOG RAM_OP 0 bob account add newaccount bob 1 1\nDMLOG RAM_OP 0 generic generic generic " +
+		"generic bob 2 1\n"; got != want {
 		t.Errorf("%s", got)
 	}
 }

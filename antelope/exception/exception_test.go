@@ -16,18 +16,21 @@ import (
 func TestErrorsAreOfTheirKindAndOfThoseItDerivesFrom(t *testing.T) {
 	cause := errors.New("cause")
 	err := fmt.Errorf("pushing: %w", exception.Wrap(exception.TxDuplicate, cause, "transaction ${n}", "n", 5))
-	if !exception.Is(err, exception.TxDuplicate) || !exception.Is(err, exception.Transaction) || !exception.Is(err, exception.ChainException) ||
+	if !exception.Is(err, exception.TxDuplicate) || !exception.Is(err, exception.Transaction) ||
+		!exception.Is(err, exception.ChainException) ||
 		!exception.Is(err, exception.Database, exception.Transaction) {
 		t.Error("the error is not of its kinds")
 	}
-	if exception.Is(err, exception.ExpiredTx) || exception.Is(err, exception.Database) || exception.Is(err) || exception.Is(cause, exception.Transaction) || exception.Is(nil, exception.Transaction) {
+	if exception.Is(err, exception.ExpiredTx) || exception.Is(err, exception.Database) || exception.Is(err) ||
+		exception.Is(cause, exception.Transaction) || exception.Is(nil, exception.Transaction) {
 		t.Error("the error is of other kinds")
 	}
 	e := exception.Of(err)
 	if e == nil || e.Message() != "transaction 5" || !errors.Is(err, cause) {
 		t.Errorf("found %v", e)
 	}
-	if got, want := err.Error(), "pushing: 3040008 tx_duplicate: Duplicate transaction: transaction 5: cause"; got != want {
+	if got, want := err.Error(),
+		"pushing: 3040008 tx_duplicate: Duplicate transaction: transaction 5: cause"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if exception.Of(cause) != nil || exception.Of(nil) != nil {
@@ -63,17 +66,19 @@ func kinds(t *testing.T, file string) (out []map[string]string) {
 			return true
 		}
 		kind := map[string]string{"go": spec.Names[0].Name}
-		for _, e := range unary.X.(*ast.CompositeLit).Elts {
-			kv := e.(*ast.KeyValueExpr)
-			switch v := kv.Value.(type) {
+		for i, e := range unary.X.(*ast.CompositeLit).Elts {
+			field := []string{"Code", "Name", "What", "Base"}[i]
+			switch v := e.(type) {
 			case *ast.BasicLit:
 				text := v.Value
 				if v.Kind == token.STRING {
 					text, _ = strconv.Unquote(text)
 				}
-				kind[kv.Key.(*ast.Ident).Name] = text
+				kind[field] = text
 			case *ast.Ident:
-				kind["Base"] = v.Name
+				if v.Name != "nil" {
+					kind[field] = v.Name
+				}
 			}
 		}
 		out = append(out, kind)
@@ -120,8 +125,10 @@ func TestKindsAreDistinctAndInTheRangeOfTheirBase(t *testing.T) {
 }
 
 func TestAnExceptionKnowsItsPlace(t *testing.T) {
-	for _, e := range []*exception.Error{exception.New(exception.TxDuplicate, "x"), exception.Wrap(exception.TxDuplicate, nil, "x")} {
-		if file, line, function := e.Place(); file != "exception_test.go" || line == 0 || function != "TestAnExceptionKnowsItsPlace" {
+	for _, e := range []*exception.Error{exception.New(exception.TxDuplicate, "x"),
+		exception.Wrap(exception.TxDuplicate, nil, "x")} {
+		if file, line, function := e.Place(); file != "exception_test.go" || line == 0 ||
+			function != "TestAnExceptionKnowsItsPlace" {
 			t.Errorf("%s:%d %s", file, line, function)
 		}
 	}
@@ -134,14 +141,16 @@ func TestWhatIsSaidLaterIsKeptBesideTheException(t *testing.T) {
 	first := exception.New(exception.TxDuplicate, "x")
 	second := first.With("${a} and ${b}", "b", "${a}", "a", "1")
 	third, other := second.With("third"), second.With("other")
-	if len(first.Later()) != 0 || len(second.Later()) != 1 || len(third.Later()) != 2 || other.Later()[1].Format != "other" || third.Later()[1].Format != "third" {
+	if len(first.Later()) != 0 || len(second.Later()) != 1 || len(third.Later()) != 2 ||
+		other.Later()[1].Format != "other" || third.Later()[1].Format != "third" {
 		t.Errorf("%v %v %v %v", first.Later(), second.Later(), third.Later(), other.Later())
 	}
 	n := third.Later()[0]
 	if text := n.Text(); text != "1 and ${a}" {
 		t.Error(text)
 	}
-	if file, line, function := n.Place(); file != "exception_test.go" || line == 0 || function != "TestWhatIsSaidLaterIsKeptBesideTheException" {
+	if file, line, function := n.Place(); file != "exception_test.go" || line == 0 ||
+		function != "TestWhatIsSaidLaterIsKeptBesideTheException" {
 		t.Errorf("%s:%d %s", file, line, function)
 	}
 	if third.Error() != first.Error() || !exception.Is(third, exception.TxDuplicate) {
@@ -165,10 +174,12 @@ func TestTheStackHasWhatCausedAnException(t *testing.T) {
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if s := exception.New(exception.Unpack, "first").From(cause).Stack(); len(s) != 3 || s[0].Level != exception.LevelError {
+	if s := exception.New(exception.Unpack, "first").From(cause).Stack(); len(s) != 3 ||
+		s[0].Level != exception.LevelError {
 		t.Errorf("%v", s)
 	}
-	if s := exception.Recast(exception.Unpack, "what", "first", "k", 1).Stack(); len(s) != 1 || s[0].Text() != "first (what)" || s[0].Level != exception.LevelWarn {
+	if s := exception.Recast(exception.Unpack, "what", "first", "k", 1).Stack(); len(s) != 1 ||
+		s[0].Text() != "first (what)" || s[0].Level != exception.LevelWarn {
 		t.Errorf("%v", s)
 	}
 	if e.Thread() != "nodeos" || e.In("read-0").Thread() != "read-0" || e.Thread() != "nodeos" {
@@ -179,7 +190,8 @@ func TestTheStackHasWhatCausedAnException(t *testing.T) {
 func TestACopiedExceptionOfTheChainHasNoClass(t *testing.T) {
 	e := exception.New(exception.TxDuplicate, "x")
 	c := e.Copied()
-	if !exception.Is(e, exception.TxDuplicate) || exception.Is(c, exception.TxDuplicate) || exception.Is(c, exception.ChainException) || c.Error() != e.Error() {
+	if !exception.Is(e, exception.TxDuplicate) || exception.Is(c, exception.TxDuplicate) ||
+		exception.Is(c, exception.ChainException) || c.Error() != e.Error() {
 		t.Errorf("%v of %+v", c, c.Kind)
 	}
 	if e := exception.New(exception.FCEndOfFile, "x"); e.Copied() != e {
@@ -190,7 +202,8 @@ func TestACopiedExceptionOfTheChainHasNoClass(t *testing.T) {
 // What is not nodeos' own is wrapped by the first note.
 func TestAStandardExceptionGoesOnWithItsFirstNote(t *testing.T) {
 	e := exception.Standard(exception.LogicError, "taken").With("one ${x}", "x", "2")
-	if e.Message() != "taken: one 2" || e.Said().Format != "${what}: one ${x}" || e.Kind.What != "taken" || len(e.Later()) != 0 {
+	if e.Message() != "taken: one 2" || e.Said().Format != "${what}: one ${x}" || e.Kind.What != "taken" ||
+		len(e.Later()) != 0 {
 		t.Errorf("%+v", e)
 	}
 	if e = e.With("two"); e.Message() != "taken: one 2" || len(e.Later()) != 1 {

@@ -4,23 +4,23 @@ import "fmt"
 
 // The exceptions of nodeos' foundation library, which clients see when a value
 // does not parse or does not unpack (libfc: exception.hpp). They are outside the
-// ranges of the chain's, and none derives from ChainException.
+// ranges of the chain's, and none derives from ChainException. The columns are those of kinds.go.
 var (
-	FCUnspecified  = &Kind{Code: 0, Name: "exception", What: "unspecified"}
-	FCUnhandled    = &Kind{Code: 1, Name: "unhandled_exception", What: "Unhandled 3rd Party Exceptions", Base: FCUnspecified}
-	FCTimeout      = &Kind{Code: 2, Name: "timeout_exception", What: "Timeout", Base: FCUnspecified}
-	FCParseError   = &Kind{Code: 4, Name: "parse_error_exception", What: "Parse Error", Base: FCUnspecified}
-	FCInvalidArg   = &Kind{Code: 5, Name: "invalid_arg_exception", What: "Invalid Argument", Base: FCUnspecified}
-	FCKeyNotFound  = &Kind{Code: 6, Name: "key_not_found_exception", What: "Key Not Found", Base: FCUnspecified}
-	FCBadCast      = &Kind{Code: 7, Name: "bad_cast_exception", What: "Bad Cast", Base: FCUnspecified}
-	FCOutOfRange   = &Kind{Code: 8, Name: "out_of_range_exception", What: "Out of Range", Base: FCUnspecified}
-	FCAssert       = &Kind{Code: 10, Name: "assert_exception", What: "Assert Exception", Base: FCUnspecified}
-	FCEndOfFile    = &Kind{Code: 11, Name: "eof_exception", What: "End Of File", Base: FCUnspecified}
-	FCStd          = &Kind{Code: 13, Name: "std_exception", What: "Std Exception", Base: FCUnspecified}
-	FCNullOptional = &Kind{Code: 16, Name: "null_optional", What: "null optional", Base: FCUnspecified}
-	FCOverflow     = &Kind{Code: 19, Name: "overflow_exception", What: "Integer Overflow", Base: FCUnspecified}
-	FCUnderflow    = &Kind{Code: 20, Name: "underflow_exception", What: "Integer Underflow", Base: FCUnspecified}
-	FCDivideByZero = &Kind{Code: 21, Name: "divide_by_zero_exception", What: "Integer Divide By Zero", Base: FCUnspecified}
+	FCUnspecified  = &Kind{0, "exception", "unspecified", nil}
+	FCUnhandled    = &Kind{1, "unhandled_exception", "Unhandled 3rd Party Exceptions", FCUnspecified}
+	FCTimeout      = &Kind{2, "timeout_exception", "Timeout", FCUnspecified}
+	FCParseError   = &Kind{4, "parse_error_exception", "Parse Error", FCUnspecified}
+	FCInvalidArg   = &Kind{5, "invalid_arg_exception", "Invalid Argument", FCUnspecified}
+	FCKeyNotFound  = &Kind{6, "key_not_found_exception", "Key Not Found", FCUnspecified}
+	FCBadCast      = &Kind{7, "bad_cast_exception", "Bad Cast", FCUnspecified}
+	FCOutOfRange   = &Kind{8, "out_of_range_exception", "Out of Range", FCUnspecified}
+	FCAssert       = &Kind{10, "assert_exception", "Assert Exception", FCUnspecified}
+	FCEndOfFile    = &Kind{11, "eof_exception", "End Of File", FCUnspecified}
+	FCStd          = &Kind{13, "std_exception", "Std Exception", FCUnspecified}
+	FCNullOptional = &Kind{16, "null_optional", "null optional", FCUnspecified}
+	FCOverflow     = &Kind{19, "overflow_exception", "Integer Overflow", FCUnspecified}
+	FCUnderflow    = &Kind{20, "underflow_exception", "Integer Underflow", FCUnspecified}
+	FCDivideByZero = &Kind{21, "divide_by_zero_exception", "Integer Divide By Zero", FCUnspecified}
 )
 
 // The C++ types of exceptions that are not nodeos' own, as its compiler names them:

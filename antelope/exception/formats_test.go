@@ -79,7 +79,8 @@ func sayingOf(t *testing.T, files *token.FileSet, call *ast.CallExpr) (s said, o
 		return s, false
 	}
 	skip, ok := calls[f.Sel.Name]
-	if x, named := f.X.(*ast.Ident); !ok || f.Sel.Name != "With" && (!named || x.Name != "exception") || len(call.Args) <= skip || call.Ellipsis.IsValid() {
+	if x, named := f.X.(*ast.Ident); !ok || f.Sel.Name != "With" && (!named || x.Name != "exception") ||
+		len(call.Args) <= skip || call.Ellipsis.IsValid() {
 		return s, false
 	}
 	s.at = files.Position(call.Pos()).String()

@@ -1,230 +1,359 @@
 package exception
 
 // The exceptions of nodeos, by the names of their classes without a final
-// "_exception". The last field is the class that each is derived from.
+// "_exception": code, name, what it says, and the class that it is derived from.
 var (
-	ChainException                                = &Kind{Code: 3000000, Name: "chain_exception", What: "blockchain exception"}
-	ChainType                                     = &Kind{Code: 3010000, Name: "chain_type_exception", What: "chain type exception", Base: ChainException}
-	NameType                                      = &Kind{Code: 3010001, Name: "name_type_exception", What: "Invalid name", Base: ChainType}
-	PublicKeyType                                 = &Kind{Code: 3010002, Name: "public_key_type_exception", What: "Invalid public key", Base: ChainType}
-	PrivateKeyType                                = &Kind{Code: 3010003, Name: "private_key_type_exception", What: "Invalid private key", Base: ChainType}
-	AuthorityType                                 = &Kind{Code: 3010004, Name: "authority_type_exception", What: "Invalid authority", Base: ChainType}
-	ActionType                                    = &Kind{Code: 3010005, Name: "action_type_exception", What: "Invalid action", Base: ChainType}
-	TransactionType                               = &Kind{Code: 3010006, Name: "transaction_type_exception", What: "Invalid transaction", Base: ChainType}
-	ABIType                                       = &Kind{Code: 3010007, Name: "abi_type_exception", What: "Invalid ABI", Base: ChainType}
-	BlockIDType                                   = &Kind{Code: 3010008, Name: "block_id_type_exception", What: "Invalid block ID", Base: ChainType}
-	TransactionIDType                             = &Kind{Code: 3010009, Name: "transaction_id_type_exception", What: "Invalid transaction ID", Base: ChainType}
-	PackedTransactionType                         = &Kind{Code: 3010010, Name: "packed_transaction_type_exception", What: "Invalid packed transaction", Base: ChainType}
-	AssetType                                     = &Kind{Code: 3010011, Name: "asset_type_exception", What: "Invalid asset", Base: ChainType}
-	ChainIDType                                   = &Kind{Code: 3010012, Name: "chain_id_type_exception", What: "Invalid chain ID", Base: ChainType}
-	FixedKeyType                                  = &Kind{Code: 3010013, Name: "fixed_key_type_exception", What: "Invalid fixed key", Base: ChainType}
-	SymbolType                                    = &Kind{Code: 3010014, Name: "symbol_type_exception", What: "Invalid symbol", Base: ChainType}
-	UnactivatedKeyType                            = &Kind{Code: 3010015, Name: "unactivated_key_type", What: "Key type is not a currently activated type", Base: ChainType}
-	UnactivatedSignatureType                      = &Kind{Code: 3010016, Name: "unactivated_signature_type", What: "Signature type is not a currently activated type", Base: ChainType}
-	ForkDatabase                                  = &Kind{Code: 3020000, Name: "fork_database_exception", What: "Fork database exception", Base: ChainException}
-	ForkDBBlockNotFound                           = &Kind{Code: 3020001, Name: "fork_db_block_not_found", What: "Block can not be found", Base: ForkDatabase}
-	BlockValidate                                 = &Kind{Code: 3030000, Name: "block_validate_exception", What: "Block exception", Base: ChainException}
-	UnlinkableBlock                               = &Kind{Code: 3030001, Name: "unlinkable_block_exception", What: "Unlinkable block", Base: BlockValidate}
-	BlockTxOutput                                 = &Kind{Code: 3030002, Name: "block_tx_output_exception", What: "Transaction outputs in block do not match transaction outputs from applying block", Base: BlockValidate}
-	BlockConcurrency                              = &Kind{Code: 3030003, Name: "block_concurrency_exception", What: "Block does not guarantee concurrent execution without conflicts", Base: BlockValidate}
-	BlockLock                                     = &Kind{Code: 3030004, Name: "block_lock_exception", What: "Shard locks in block are incorrect or mal-formed", Base: BlockValidate}
-	BlockResourceExhausted                        = &Kind{Code: 3030005, Name: "block_resource_exhausted", What: "Block exhausted allowed resources", Base: BlockValidate}
-	BlockTooOld                                   = &Kind{Code: 3030006, Name: "block_too_old_exception", What: "Block is too old to push", Base: BlockValidate}
-	BlockFromTheFuture                            = &Kind{Code: 3030007, Name: "block_from_the_future", What: "Block is from the future", Base: BlockValidate}
-	WrongSigningKey                               = &Kind{Code: 3030008, Name: "wrong_signing_key", What: "Block is not signed with expected key", Base: BlockValidate}
-	WrongProducer                                 = &Kind{Code: 3030009, Name: "wrong_producer", What: "Block is not signed by expected producer", Base: BlockValidate}
-	InvalidBlockHeaderExtension                   = &Kind{Code: 3030010, Name: "invalid_block_header_extension", What: "Invalid block header extension", Base: BlockValidate}
-	IllFormedProtocolFeatureActivation            = &Kind{Code: 3030011, Name: "ill_formed_protocol_feature_activation", What: "Block includes an ill-formed protocol feature activation extension", Base: BlockValidate}
-	InvalidBlockExtension                         = &Kind{Code: 3030012, Name: "invalid_block_extension", What: "Invalid block extension", Base: BlockValidate}
-	IllFormedAdditionalBlockSignaturesExtension   = &Kind{Code: 3030013, Name: "ill_formed_additional_block_signatures_extension", What: "Block includes an ill-formed additional block signature extension", Base: BlockValidate}
-	InvalidQCClaim                                = &Kind{Code: 3030014, Name: "invalid_qc_claim", What: "Block includes an invalid QC claim", Base: BlockValidate}
-	InvalidQC                                     = &Kind{Code: 3030015, Name: "invalid_qc", What: "Block includes an invalid QC", Base: BlockValidate}
-	InvalidQCSignature                            = &Kind{Code: 3030016, Name: "invalid_qc_signature", What: "Block includes an invalid QC signature", Base: BlockValidate}
-	Transaction                                   = &Kind{Code: 3040000, Name: "transaction_exception", What: "Transaction exception", Base: ChainException}
-	TxDecompressionError                          = &Kind{Code: 3040001, Name: "tx_decompression_error", What: "Error decompressing transaction", Base: Transaction}
-	TxNoAction                                    = &Kind{Code: 3040002, Name: "tx_no_action", What: "Transaction should have at least one normal action", Base: Transaction}
-	TxNoAuths                                     = &Kind{Code: 3040003, Name: "tx_no_auths", What: "Transaction should have at least one required authority", Base: Transaction}
-	CFAIrrelevantAuth                             = &Kind{Code: 3040004, Name: "cfa_irrelevant_auth", What: "Context-free action should have no required authority", Base: Transaction}
-	ExpiredTx                                     = &Kind{Code: 3040005, Name: "expired_tx_exception", What: "Expired Transaction", Base: Transaction}
-	TxExpTooFar                                   = &Kind{Code: 3040006, Name: "tx_exp_too_far_exception", What: "Transaction Expiration Too Far", Base: Transaction}
-	InvalidRefBlock                               = &Kind{Code: 3040007, Name: "invalid_ref_block_exception", What: "Invalid Reference Block", Base: Transaction}
-	TxDuplicate                                   = &Kind{Code: 3040008, Name: "tx_duplicate", What: "Duplicate transaction", Base: Transaction}
-	DeferredTxDuplicate                           = &Kind{Code: 3040009, Name: "deferred_tx_duplicate", What: "Duplicate deferred transaction", Base: Transaction}
-	CFAInsideGeneratedTx                          = &Kind{Code: 3040010, Name: "cfa_inside_generated_tx", What: "Context free action is not allowed inside generated transaction", Base: Transaction}
-	TxNotFound                                    = &Kind{Code: 3040011, Name: "tx_not_found", What: "The transaction can not be found", Base: Transaction}
-	TooManyTxAtOnce                               = &Kind{Code: 3040012, Name: "too_many_tx_at_once", What: "Pushing too many transactions at once", Base: Transaction}
-	TxTooBig                                      = &Kind{Code: 3040013, Name: "tx_too_big", What: "Transaction is too big", Base: Transaction}
-	UnknownTransactionCompression                 = &Kind{Code: 3040014, Name: "unknown_transaction_compression", What: "Unknown transaction compression", Base: Transaction}
-	InvalidTransactionExtension                   = &Kind{Code: 3040015, Name: "invalid_transaction_extension", What: "Invalid transaction extension", Base: Transaction}
-	IllFormedDeferredTransactionGenerationContext = &Kind{Code: 3040016, Name: "ill_formed_deferred_transaction_generation_context", What: "Transaction includes an ill-formed deferred transaction generation context extension", Base: Transaction}
-	DisallowedTransactionExtensionsBadBlock       = &Kind{Code: 3040017, Name: "disallowed_transaction_extensions_bad_block_exception", What: "Transaction includes disallowed extensions (invalid block)", Base: Transaction}
-	TxResourceExhaustion                          = &Kind{Code: 3040018, Name: "tx_resource_exhaustion", What: "Transaction exceeded transient resource limit", Base: Transaction}
-	ActionValidate                                = &Kind{Code: 3050000, Name: "action_validate_exception", What: "Action validate exception", Base: ChainException}
-	AccountNameExists                             = &Kind{Code: 3050001, Name: "account_name_exists_exception", What: "Account name already exists", Base: ActionValidate}
-	InvalidActionArgs                             = &Kind{Code: 3050002, Name: "invalid_action_args_exception", What: "Invalid Action Arguments", Base: ActionValidate}
-	EosioAssertMessage                            = &Kind{Code: 3050003, Name: "eosio_assert_message_exception", What: "eosio_assert_message assertion failure", Base: ActionValidate}
-	EosioAssertCode                               = &Kind{Code: 3050004, Name: "eosio_assert_code_exception", What: "eosio_assert_code assertion failure", Base: ActionValidate}
-	ActionNotFound                                = &Kind{Code: 3050005, Name: "action_not_found_exception", What: "Action can not be found", Base: ActionValidate}
-	ActionDataAndStructMismatch                   = &Kind{Code: 3050006, Name: "action_data_and_struct_mismatch", What: "Mismatch between action data and its struct", Base: ActionValidate}
-	UnaccessibleAPI                               = &Kind{Code: 3050007, Name: "unaccessible_api", What: "Attempt to use unaccessible API", Base: ActionValidate}
-	AbortCalled                                   = &Kind{Code: 3050008, Name: "abort_called", What: "Abort Called", Base: ActionValidate}
-	InlineActionTooBig                            = &Kind{Code: 3050009, Name: "inline_action_too_big", What: "Inline Action exceeds maximum size limit", Base: ActionValidate}
-	UnauthorizedRAMUsageIncrease                  = &Kind{Code: 3050010, Name: "unauthorized_ram_usage_increase", What: "Action attempts to increase RAM usage of account without authorization", Base: ActionValidate}
-	RestrictedErrorCode                           = &Kind{Code: 3050011, Name: "restricted_error_code_exception", What: "eosio_assert_code assertion failure uses restricted error code value", Base: ActionValidate}
-	ActionReturnValue                             = &Kind{Code: 3050014, Name: "action_return_value_exception", What: "action return value size too big", Base: ActionValidate}
-	Database                                      = &Kind{Code: 3060000, Name: "database_exception", What: "Database exception", Base: ChainException}
-	PermissionQuery                               = &Kind{Code: 3060001, Name: "permission_query_exception", What: "Permission Query Exception", Base: Database}
-	AccountQuery                                  = &Kind{Code: 3060002, Name: "account_query_exception", What: "Account Query Exception", Base: Database}
-	ContractTableQuery                            = &Kind{Code: 3060003, Name: "contract_table_query_exception", What: "Contract Table Query Exception", Base: Database}
-	ContractQuery                                 = &Kind{Code: 3060004, Name: "contract_query_exception", What: "Contract Query Exception", Base: Database}
-	BadDatabaseVersion                            = &Kind{Code: 3060005, Name: "bad_database_version_exception", What: "Database is an unknown or unsupported version", Base: Database}
-	Guard                                         = &Kind{Code: 3060100, Name: "guard_exception", What: "Guard Exception", Base: Database}
-	DatabaseGuard                                 = &Kind{Code: 3060101, Name: "database_guard_exception", What: "Database usage is at unsafe levels", Base: Guard}
-	Wasm                                          = &Kind{Code: 3070000, Name: "wasm_exception", What: "WASM Exception", Base: ChainException}
-	PageMemoryError                               = &Kind{Code: 3070001, Name: "page_memory_error", What: "Error in WASM page memory", Base: Wasm}
-	WasmExecutionError                            = &Kind{Code: 3070002, Name: "wasm_execution_error", What: "Runtime Error Processing WASM", Base: Wasm}
-	WasmSerializationError                        = &Kind{Code: 3070003, Name: "wasm_serialization_error", What: "Serialization Error Processing WASM", Base: Wasm}
-	OverlappingMemoryError                        = &Kind{Code: 3070004, Name: "overlapping_memory_error", What: "memcpy with overlapping memory", Base: Wasm}
-	Binaryen                                      = &Kind{Code: 3070005, Name: "binaryen_exception", What: "binaryen exception", Base: Wasm}
-	ResourceExhausted                             = &Kind{Code: 3080000, Name: "resource_exhausted_exception", What: "Resource exhausted exception", Base: ChainException}
-	RAMUsageExceeded                              = &Kind{Code: 3080001, Name: "ram_usage_exceeded", What: "Account using more than allotted RAM usage", Base: ResourceExhausted}
-	TxNetUsageExceeded                            = &Kind{Code: 3080002, Name: "tx_net_usage_exceeded", What: "Transaction exceeded the current network usage limit imposed on the transaction", Base: ResourceExhausted}
-	BlockNetUsageExceeded                         = &Kind{Code: 3080003, Name: "block_net_usage_exceeded", What: "Transaction network usage is too much for the remaining allowable usage of the current block", Base: ResourceExhausted}
-	TxCPUUsageExceeded                            = &Kind{Code: 3080004, Name: "tx_cpu_usage_exceeded", What: "Transaction exceeded the current CPU usage limit imposed on the transaction", Base: ResourceExhausted}
-	BlockCPUUsageExceeded                         = &Kind{Code: 3080005, Name: "block_cpu_usage_exceeded", What: "Transaction CPU usage is too much for the remaining allowable usage of the current block", Base: ResourceExhausted}
-	Deadline                                      = &Kind{Code: 3080006, Name: "deadline_exception", What: "Transaction took too long", Base: ResourceExhausted}
-	GreylistNetUsageExceeded                      = &Kind{Code: 3080007, Name: "greylist_net_usage_exceeded", What: "Transaction exceeded the current greylisted account network usage limit", Base: ResourceExhausted}
-	GreylistCPUUsageExceeded                      = &Kind{Code: 3080008, Name: "greylist_cpu_usage_exceeded", What: "Transaction exceeded the current greylisted account CPU usage limit", Base: ResourceExhausted}
-	RoTrxVmOcCompileTemporaryFailure              = &Kind{Code: 3080009, Name: "ro_trx_vm_oc_compile_temporary_failure", What: "Read-only transaction eos-vm-oc compile temporary failure", Base: ResourceExhausted}
-	RoTrxVmOcCompilePermanentFailure              = &Kind{Code: 3080010, Name: "ro_trx_vm_oc_compile_permanent_failure", What: "Read-only transaction eos-vm-oc compile permanent failure", Base: ResourceExhausted}
-	LeewayDeadline                                = &Kind{Code: 3081001, Name: "leeway_deadline_exception", What: "Transaction reached the deadline set due to leeway on account CPU limits", Base: Deadline}
-	Authorization                                 = &Kind{Code: 3090000, Name: "authorization_exception", What: "Authorization exception", Base: ChainException}
-	TxDuplicateSig                                = &Kind{Code: 3090001, Name: "tx_duplicate_sig", What: "Duplicate signature included", Base: Authorization}
-	TxIrrelevantSig                               = &Kind{Code: 3090002, Name: "tx_irrelevant_sig", What: "Irrelevant signature included", Base: Authorization}
-	UnsatisfiedAuthorization                      = &Kind{Code: 3090003, Name: "unsatisfied_authorization", What: "Provided keys, permissions, and delays do not satisfy declared authorizations", Base: Authorization}
-	MissingAuth                                   = &Kind{Code: 3090004, Name: "missing_auth_exception", What: "Missing required authority", Base: Authorization}
-	IrrelevantAuth                                = &Kind{Code: 3090005, Name: "irrelevant_auth_exception", What: "Irrelevant authority included", Base: Authorization}
-	InsufficientDelay                             = &Kind{Code: 3090006, Name: "insufficient_delay_exception", What: "Insufficient delay", Base: Authorization}
-	InvalidPermission                             = &Kind{Code: 3090007, Name: "invalid_permission", What: "Invalid Permission", Base: Authorization}
-	UnlinkableMinPermissionAction                 = &Kind{Code: 3090008, Name: "unlinkable_min_permission_action", What: "The action is not allowed to be linked with minimum permission", Base: Authorization}
-	InvalidParentPermission                       = &Kind{Code: 3090009, Name: "invalid_parent_permission", What: "The parent permission is invalid", Base: Authorization}
-	Misc                                          = &Kind{Code: 3100000, Name: "misc_exception", What: "Miscellaneous exception", Base: ChainException}
-	RateLimitingStateInconsistent                 = &Kind{Code: 3100001, Name: "rate_limiting_state_inconsistent", What: "Internal state is no longer consistent", Base: Misc}
-	UnknownBlock                                  = &Kind{Code: 3100002, Name: "unknown_block_exception", What: "Unknown block", Base: Misc}
-	UnknownTransaction                            = &Kind{Code: 3100003, Name: "unknown_transaction_exception", What: "Unknown transaction", Base: Misc}
-	FixedReversibleDB                             = &Kind{Code: 3100004, Name: "fixed_reversible_db_exception", What: "Corrupted reversible block database was fixed", Base: Misc}
-	ExtractGenesisState                           = &Kind{Code: 3100005, Name: "extract_genesis_state_exception", What: "Extracted genesis state from blocks.log", Base: Misc}
-	SubjectiveBlockProduction                     = &Kind{Code: 3100006, Name: "subjective_block_production_exception", What: "Subjective exception thrown during block production", Base: Misc}
-	MultipleVoterInfo                             = &Kind{Code: 3100007, Name: "multiple_voter_info", What: "Multiple voter info detected", Base: Misc}
-	UnsupportedFeature                            = &Kind{Code: 3100008, Name: "unsupported_feature", What: "Feature is currently unsupported", Base: Misc}
-	NodeManagementSuccess                         = &Kind{Code: 3100009, Name: "node_management_success", What: "Node management operation successfully executed", Base: Misc}
-	JSONParse                                     = &Kind{Code: 3100010, Name: "json_parse_exception", What: "JSON parse exception", Base: Misc}
-	SigVariableSizeLimit                          = &Kind{Code: 3100011, Name: "sig_variable_size_limit_exception", What: "Variable length component of signature too large", Base: Misc}
-	Plugin                                        = &Kind{Code: 3110000, Name: "plugin_exception", What: "Plugin exception", Base: ChainException}
-	MissingChainAPIPlugin                         = &Kind{Code: 3110001, Name: "missing_chain_api_plugin_exception", What: "Missing Chain API Plugin", Base: Plugin}
-	MissingWalletAPIPlugin                        = &Kind{Code: 3110002, Name: "missing_wallet_api_plugin_exception", What: "Missing Wallet API Plugin", Base: Plugin}
-	MissingHistoryAPIPlugin                       = &Kind{Code: 3110003, Name: "missing_history_api_plugin_exception", What: "Missing History API Plugin", Base: Plugin}
-	MissingNetAPIPlugin                           = &Kind{Code: 3110004, Name: "missing_net_api_plugin_exception", What: "Missing Net API Plugin", Base: Plugin}
-	MissingChainPlugin                            = &Kind{Code: 3110005, Name: "missing_chain_plugin_exception", What: "Missing Chain Plugin", Base: Plugin}
-	PluginConfig                                  = &Kind{Code: 3110006, Name: "plugin_config_exception", What: "Incorrect plugin configuration", Base: Plugin}
-	MissingTraceAPIPlugin                         = &Kind{Code: 3110007, Name: "missing_trace_api_plugin_exception", What: "Missing Trace API Plugin", Base: Plugin}
-	Wallet                                        = &Kind{Code: 3120000, Name: "wallet_exception", What: "Wallet exception", Base: ChainException}
-	WalletExist                                   = &Kind{Code: 3120001, Name: "wallet_exist_exception", What: "Wallet already exists", Base: Wallet}
-	WalletNonexistent                             = &Kind{Code: 3120002, Name: "wallet_nonexistent_exception", What: "Nonexistent wallet", Base: Wallet}
-	WalletLocked                                  = &Kind{Code: 3120003, Name: "wallet_locked_exception", What: "Locked wallet", Base: Wallet}
-	WalletMissingPubKey                           = &Kind{Code: 3120004, Name: "wallet_missing_pub_key_exception", What: "Missing public key", Base: Wallet}
-	WalletInvalidPassword                         = &Kind{Code: 3120005, Name: "wallet_invalid_password_exception", What: "Invalid wallet password", Base: Wallet}
-	WalletNotAvailable                            = &Kind{Code: 3120006, Name: "wallet_not_available_exception", What: "No available wallet", Base: Wallet}
-	WalletUnlocked                                = &Kind{Code: 3120007, Name: "wallet_unlocked_exception", What: "Already unlocked", Base: Wallet}
-	KeyExist                                      = &Kind{Code: 3120008, Name: "key_exist_exception", What: "Key already exists", Base: Wallet}
-	KeyNonexistent                                = &Kind{Code: 3120009, Name: "key_nonexistent_exception", What: "Nonexistent key", Base: Wallet}
-	UnsupportedKeyType                            = &Kind{Code: 3120010, Name: "unsupported_key_type_exception", What: "Unsupported key type", Base: Wallet}
-	InvalidLockTimeout                            = &Kind{Code: 3120011, Name: "invalid_lock_timeout_exception", What: "Wallet lock timeout is invalid", Base: Wallet}
-	SecureEnclave                                 = &Kind{Code: 3120012, Name: "secure_enclave_exception", What: "Secure Enclave Exception", Base: Wallet}
-	WhitelistBlacklist                            = &Kind{Code: 3130000, Name: "whitelist_blacklist_exception", What: "Actor or contract whitelist/blacklist exception", Base: ChainException}
-	ActorWhitelist                                = &Kind{Code: 3130001, Name: "actor_whitelist_exception", What: "Authorizing actor of transaction is not on the whitelist", Base: WhitelistBlacklist}
-	ActorBlacklist                                = &Kind{Code: 3130002, Name: "actor_blacklist_exception", What: "Authorizing actor of transaction is on the blacklist", Base: WhitelistBlacklist}
-	ContractWhitelist                             = &Kind{Code: 3130003, Name: "contract_whitelist_exception", What: "Contract to execute is not on the whitelist", Base: WhitelistBlacklist}
-	ContractBlacklist                             = &Kind{Code: 3130004, Name: "contract_blacklist_exception", What: "Contract to execute is on the blacklist", Base: WhitelistBlacklist}
-	ActionBlacklist                               = &Kind{Code: 3130005, Name: "action_blacklist_exception", What: "Action to execute is on the blacklist", Base: WhitelistBlacklist}
-	KeyBlacklist                                  = &Kind{Code: 3130006, Name: "key_blacklist_exception", What: "Public key in authority is on the blacklist", Base: WhitelistBlacklist}
-	ControllerEmitSignal                          = &Kind{Code: 3140000, Name: "controller_emit_signal_exception", What: "Exceptions that are allowed to bubble out of emit calls in controller", Base: ChainException}
-	Checkpoint                                    = &Kind{Code: 3140001, Name: "checkpoint_exception", What: "Block does not match checkpoint", Base: ControllerEmitSignal}
-	StateHistoryWrite                             = &Kind{Code: 3140002, Name: "state_history_write_exception", What: "State history write error", Base: ControllerEmitSignal}
-	ABI                                           = &Kind{Code: 3015000, Name: "abi_exception", What: "ABI exception", Base: ChainException}
-	ABINotFound                                   = &Kind{Code: 3015001, Name: "abi_not_found_exception", What: "No ABI found", Base: ABI}
-	InvalidRicardianClause                        = &Kind{Code: 3015002, Name: "invalid_ricardian_clause_exception", What: "Invalid Ricardian Clause", Base: ABI}
-	InvalidRicardianAction                        = &Kind{Code: 3015003, Name: "invalid_ricardian_action_exception", What: "Invalid Ricardian Action", Base: ABI}
-	InvalidTypeInsideABI                          = &Kind{Code: 3015004, Name: "invalid_type_inside_abi", What: "The type defined in the ABI is invalid", Base: ABI}
-	DuplicateABITypeDef                           = &Kind{Code: 3015005, Name: "duplicate_abi_type_def_exception", What: "Duplicate type definition in the ABI", Base: ABI}
-	DuplicateABIStructDef                         = &Kind{Code: 3015006, Name: "duplicate_abi_struct_def_exception", What: "Duplicate struct definition in the ABI", Base: ABI}
-	DuplicateABIActionDef                         = &Kind{Code: 3015007, Name: "duplicate_abi_action_def_exception", What: "Duplicate action definition in the ABI", Base: ABI}
-	DuplicateABITableDef                          = &Kind{Code: 3015008, Name: "duplicate_abi_table_def_exception", What: "Duplicate table definition in the ABI", Base: ABI}
-	DuplicateABIErrMsgDef                         = &Kind{Code: 3015009, Name: "duplicate_abi_err_msg_def_exception", What: "Duplicate error message definition in the ABI", Base: ABI}
-	ABISerializationDeadline                      = &Kind{Code: 3015010, Name: "abi_serialization_deadline_exception", What: "ABI serialization time has exceeded the deadline", Base: ABI}
-	ABIRecursionDepth                             = &Kind{Code: 3015011, Name: "abi_recursion_depth_exception", What: "ABI recursive definition has exceeded the max recursion depth", Base: ABI}
-	ABICircularDef                                = &Kind{Code: 3015012, Name: "abi_circular_def_exception", What: "Circular definition is detected in the ABI", Base: ABI}
-	Unpack                                        = &Kind{Code: 3015013, Name: "unpack_exception", What: "Unpack data exception", Base: ABI}
-	Pack                                          = &Kind{Code: 3015014, Name: "pack_exception", What: "Pack data exception", Base: ABI}
-	DuplicateABIVariantDef                        = &Kind{Code: 3015015, Name: "duplicate_abi_variant_def_exception", What: "Duplicate variant definition in the ABI", Base: ABI}
-	UnsupportedABIVersion                         = &Kind{Code: 3015016, Name: "unsupported_abi_version_exception", What: "ABI has an unsupported version", Base: ABI}
-	DuplicateABIActionResultsDef                  = &Kind{Code: 3015017, Name: "duplicate_abi_action_results_def_exception", What: "Duplicate action results definition in the ABI", Base: ABI}
-	Contract                                      = &Kind{Code: 3160000, Name: "contract_exception", What: "Contract exception", Base: ChainException}
-	InvalidTablePayer                             = &Kind{Code: 3160001, Name: "invalid_table_payer", What: "The payer of the table data is invalid", Base: Contract}
-	TableAccessViolation                          = &Kind{Code: 3160002, Name: "table_access_violation", What: "Table access violation", Base: Contract}
-	InvalidTableIterator                          = &Kind{Code: 3160003, Name: "invalid_table_iterator", What: "Invalid table iterator", Base: Contract}
-	TableNotInCache                               = &Kind{Code: 3160004, Name: "table_not_in_cache", What: "Table can not be found inside the cache", Base: Contract}
-	TableOperationNotPermitted                    = &Kind{Code: 3160005, Name: "table_operation_not_permitted", What: "The table operation is not allowed", Base: Contract}
-	InvalidContractVmType                         = &Kind{Code: 3160006, Name: "invalid_contract_vm_type", What: "Invalid contract vm type", Base: Contract}
-	InvalidContractVmVersion                      = &Kind{Code: 3160007, Name: "invalid_contract_vm_version", What: "Invalid contract vm version", Base: Contract}
-	SetExactCode                                  = &Kind{Code: 3160008, Name: "set_exact_code", What: "Contract is already running this version of code", Base: Contract}
-	WasmFileNotFound                              = &Kind{Code: 3160009, Name: "wasm_file_not_found", What: "No wasm file found", Base: Contract}
-	ABIFileNotFound                               = &Kind{Code: 3160010, Name: "abi_file_not_found", What: "No abi file found", Base: Contract}
-	WasmConfigUnknownVersion                      = &Kind{Code: 3160015, Name: "wasm_config_unknown_version", What: "Unknown wasm_config version", Base: Contract}
-	ConfigParseError                              = &Kind{Code: 3160016, Name: "config_parse_error", What: "Parsing config error", Base: Contract}
-	Producer                                      = &Kind{Code: 3170000, Name: "producer_exception", What: "Producer exception", Base: ChainException}
-	ProducerPrivKeyNotFound                       = &Kind{Code: 3170001, Name: "producer_priv_key_not_found", What: "Producer private key is not available", Base: Producer}
-	MissingPendingBlockState                      = &Kind{Code: 3170002, Name: "missing_pending_block_state", What: "Pending block state is missing", Base: Producer}
-	ProducerDoubleConfirm                         = &Kind{Code: 3170003, Name: "producer_double_confirm", What: "Producer is double confirming known range", Base: Producer}
-	ProducerSchedule                              = &Kind{Code: 3170004, Name: "producer_schedule_exception", What: "Producer schedule exception", Base: Producer}
-	ProducerNotInSchedule                         = &Kind{Code: 3170006, Name: "producer_not_in_schedule", What: "The producer is not part of current schedule", Base: Producer}
-	SnapshotDirectoryNotFound                     = &Kind{Code: 3170007, Name: "snapshot_directory_not_found_exception", What: "The configured snapshot directory does not exist", Base: Producer}
-	SnapshotExists                                = &Kind{Code: 3170008, Name: "snapshot_exists_exception", What: "The requested snapshot already exists", Base: Producer}
-	SnapshotFinalization                          = &Kind{Code: 3170009, Name: "snapshot_finalization_exception", What: "Snapshot Finalization Exception", Base: Producer}
-	InvalidProtocolFeaturesToActivate             = &Kind{Code: 3170010, Name: "invalid_protocol_features_to_activate", What: "The protocol features to be activated were not valid", Base: Producer}
-	NoBlockSignatures                             = &Kind{Code: 3170011, Name: "no_block_signatures", What: "The signer returned no valid block signatures", Base: Producer}
-	UnsupportedMultipleBlockSignatures            = &Kind{Code: 3170012, Name: "unsupported_multiple_block_signatures", What: "The signer returned multiple signatures but that is not supported", Base: Producer}
-	DuplicateSnapshotRequest                      = &Kind{Code: 3170013, Name: "duplicate_snapshot_request", What: "Snapshot has been already scheduled with specified parameters", Base: Producer}
-	SnapshotRequestNotFound                       = &Kind{Code: 3170014, Name: "snapshot_request_not_found", What: "Snapshot request not found", Base: Producer}
-	InvalidSnapshotRequest                        = &Kind{Code: 3170015, Name: "invalid_snapshot_request", What: "Invalid snapshot request", Base: Producer}
-	InvalidPauseAtBlock                           = &Kind{Code: 3170017, Name: "invalid_pause_at_block_request", What: "Invalid pause at block request", Base: Producer}
-	SnapshotExecution                             = &Kind{Code: 3170016, Name: "snapshot_execution_exception", What: "Snapshot execution exception", Base: Producer}
-	ReversibleBlocks                              = &Kind{Code: 3180000, Name: "reversible_blocks_exception", What: "Reversible Blocks exception", Base: ChainException}
-	InvalidReversibleBlocksDir                    = &Kind{Code: 3180001, Name: "invalid_reversible_blocks_dir", What: "Invalid reversible blocks directory", Base: ReversibleBlocks}
-	ReversibleBlocksBackupDirExist                = &Kind{Code: 3180002, Name: "reversible_blocks_backup_dir_exist", What: "Backup directory for reversible blocks already existg", Base: ReversibleBlocks}
-	GapInReversibleBlocksDB                       = &Kind{Code: 3180003, Name: "gap_in_reversible_blocks_db", What: "Gap in the reversible blocks database", Base: ReversibleBlocks}
-	BlockLog                                      = &Kind{Code: 3190000, Name: "block_log_exception", What: "Block log exception", Base: ChainException}
-	BlockLogUnsupportedVersion                    = &Kind{Code: 3190001, Name: "block_log_unsupported_version", What: "unsupported version of block log", Base: BlockLog}
-	BlockLogAppendFail                            = &Kind{Code: 3190002, Name: "block_log_append_fail", What: "fail to append block to the block log", Base: BlockLog}
-	BlockLogNotFound                              = &Kind{Code: 3190003, Name: "block_log_not_found", What: "block log can not be found", Base: BlockLog}
-	BlockLogBackupDirExist                        = &Kind{Code: 3190004, Name: "block_log_backup_dir_exist", What: "block log backup dir already exists", Base: BlockLog}
-	BlockIndexNotFound                            = &Kind{Code: 3190005, Name: "block_index_not_found", What: "block index can not be found", Base: BlockLog}
-	HTTP                                          = &Kind{Code: 3200000, Name: "http_exception", What: "http exception", Base: ChainException}
-	InvalidHTTPClientRootCert                     = &Kind{Code: 3200001, Name: "invalid_http_client_root_cert", What: "invalid http client root certificate", Base: HTTP}
-	InvalidHTTPResponse                           = &Kind{Code: 3200002, Name: "invalid_http_response", What: "invalid http response", Base: HTTP}
-	ResolvedToMultiplePorts                       = &Kind{Code: 3200003, Name: "resolved_to_multiple_ports", What: "service resolved to multiple ports", Base: HTTP}
-	FailToResolveHost                             = &Kind{Code: 3200004, Name: "fail_to_resolve_host", What: "fail to resolve host", Base: HTTP}
-	HTTPRequestFail                               = &Kind{Code: 3200005, Name: "http_request_fail", What: "http request fail", Base: HTTP}
-	InvalidHTTPRequest                            = &Kind{Code: 3200006, Name: "invalid_http_request", What: "invalid http request", Base: HTTP}
-	ResourceLimit                                 = &Kind{Code: 3210000, Name: "resource_limit_exception", What: "Resource limit exception", Base: ChainException}
-	ContractAPI                                   = &Kind{Code: 3230000, Name: "contract_api_exception", What: "Contract API exception", Base: ChainException}
-	CryptoAPI                                     = &Kind{Code: 3230001, Name: "crypto_api_exception", What: "Crypto API Exception", Base: ContractAPI}
-	DBAPI                                         = &Kind{Code: 3230002, Name: "db_api_exception", What: "Database API Exception", Base: ContractAPI}
-	Arithmetic                                    = &Kind{Code: 3230003, Name: "arithmetic_exception", What: "Arithmetic Exception", Base: ContractAPI}
-	Snapshot                                      = &Kind{Code: 3240000, Name: "snapshot_exception", What: "Snapshot exception", Base: ChainException}
-	SnapshotValidation                            = &Kind{Code: 3240001, Name: "snapshot_validation_exception", What: "Snapshot Validation Exception", Base: Snapshot}
-	ProtocolFeature                               = &Kind{Code: 3250000, Name: "protocol_feature_exception", What: "Protocol feature exception", Base: ChainException}
-	ProtocolFeatureValidation                     = &Kind{Code: 3250001, Name: "protocol_feature_validation_exception", What: "Protocol feature validation exception", Base: ProtocolFeature}
-	ProtocolFeatureBadBlock                       = &Kind{Code: 3250002, Name: "protocol_feature_bad_block_exception", What: "Protocol feature exception (invalid block)", Base: ProtocolFeature}
-	ProtocolFeatureIterator                       = &Kind{Code: 3250003, Name: "protocol_feature_iterator_exception", What: "Protocol feature iterator exception", Base: ProtocolFeature}
+	ChainException = &Kind{3000000, "chain_exception", "blockchain exception", nil}
+
+	ChainType             = &Kind{3010000, "chain_type_exception", "chain type exception", ChainException}
+	NameType              = &Kind{3010001, "name_type_exception", "Invalid name", ChainType}
+	PublicKeyType         = &Kind{3010002, "public_key_type_exception", "Invalid public key", ChainType}
+	PrivateKeyType        = &Kind{3010003, "private_key_type_exception", "Invalid private key", ChainType}
+	AuthorityType         = &Kind{3010004, "authority_type_exception", "Invalid authority", ChainType}
+	ActionType            = &Kind{3010005, "action_type_exception", "Invalid action", ChainType}
+	TransactionType       = &Kind{3010006, "transaction_type_exception", "Invalid transaction", ChainType}
+	ABIType               = &Kind{3010007, "abi_type_exception", "Invalid ABI", ChainType}
+	BlockIDType           = &Kind{3010008, "block_id_type_exception", "Invalid block ID", ChainType}
+	TransactionIDType     = &Kind{3010009, "transaction_id_type_exception", "Invalid transaction ID", ChainType}
+	PackedTransactionType = &Kind{3010010, "packed_transaction_type_exception", "Invalid packed transaction", ChainType}
+	AssetType             = &Kind{3010011, "asset_type_exception", "Invalid asset", ChainType}
+	ChainIDType           = &Kind{3010012, "chain_id_type_exception", "Invalid chain ID", ChainType}
+	FixedKeyType          = &Kind{3010013, "fixed_key_type_exception", "Invalid fixed key", ChainType}
+	SymbolType            = &Kind{3010014, "symbol_type_exception", "Invalid symbol", ChainType}
+	UnactivatedKeyType    = &Kind{3010015, "unactivated_key_type", "Key type is not a currently activated type",
+		ChainType}
+	UnactivatedSignatureType = &Kind{3010016, "unactivated_signature_type",
+		"Signature type is not a currently activated type", ChainType}
+
+	ForkDatabase        = &Kind{3020000, "fork_database_exception", "Fork database exception", ChainException}
+	ForkDBBlockNotFound = &Kind{3020001, "fork_db_block_not_found", "Block can not be found", ForkDatabase}
+
+	BlockValidate = &Kind{3030000, "block_validate_exception",
+		"Block exception", ChainException}
+	UnlinkableBlock = &Kind{3030001, "unlinkable_block_exception",
+		"Unlinkable block", BlockValidate}
+	BlockTxOutput = &Kind{3030002, "block_tx_output_exception",
+		"Transaction outputs in block do not match transaction outputs from applying block", BlockValidate}
+	BlockConcurrency = &Kind{3030003, "block_concurrency_exception",
+		"Block does not guarantee concurrent execution without conflicts", BlockValidate}
+	BlockLock = &Kind{3030004, "block_lock_exception",
+		"Shard locks in block are incorrect or mal-formed", BlockValidate}
+	BlockResourceExhausted = &Kind{3030005, "block_resource_exhausted",
+		"Block exhausted allowed resources", BlockValidate}
+	BlockTooOld = &Kind{3030006, "block_too_old_exception", "Block is too old to push",
+		BlockValidate}
+	BlockFromTheFuture = &Kind{3030007, "block_from_the_future", "Block is from the future",
+		BlockValidate}
+	WrongSigningKey = &Kind{3030008, "wrong_signing_key",
+		"Block is not signed with expected key", BlockValidate}
+	WrongProducer = &Kind{3030009, "wrong_producer",
+		"Block is not signed by expected producer", BlockValidate}
+	InvalidBlockHeaderExtension = &Kind{3030010, "invalid_block_header_extension",
+		"Invalid block header extension", BlockValidate}
+	IllFormedProtocolFeatureActivation = &Kind{3030011, "ill_formed_protocol_feature_activation",
+		"Block includes an ill-formed protocol feature activation extension", BlockValidate}
+	InvalidBlockExtension = &Kind{3030012, "invalid_block_extension", "Invalid block extension",
+		BlockValidate}
+	IllFormedAdditionalBlockSignaturesExtension = &Kind{3030013, "ill_formed_additional_block_signatures_extension",
+		"Block includes an ill-formed additional block signature extension", BlockValidate}
+	InvalidQCClaim     = &Kind{3030014, "invalid_qc_claim", "Block includes an invalid QC claim", BlockValidate}
+	InvalidQC          = &Kind{3030015, "invalid_qc", "Block includes an invalid QC", BlockValidate}
+	InvalidQCSignature = &Kind{3030016, "invalid_qc_signature", "Block includes an invalid QC signature", BlockValidate}
+
+	Transaction = &Kind{3040000, "transaction_exception",
+		"Transaction exception", ChainException}
+	TxDecompressionError = &Kind{3040001, "tx_decompression_error",
+		"Error decompressing transaction", Transaction}
+	TxNoAction = &Kind{3040002, "tx_no_action",
+		"Transaction should have at least one normal action", Transaction}
+	TxNoAuths = &Kind{3040003, "tx_no_auths",
+		"Transaction should have at least one required authority", Transaction}
+	CFAIrrelevantAuth = &Kind{3040004, "cfa_irrelevant_auth",
+		"Context-free action should have no required authority", Transaction}
+	ExpiredTx = &Kind{3040005, "expired_tx_exception",
+		"Expired Transaction", Transaction}
+	TxExpTooFar = &Kind{3040006, "tx_exp_too_far_exception",
+		"Transaction Expiration Too Far", Transaction}
+	InvalidRefBlock = &Kind{3040007, "invalid_ref_block_exception",
+		"Invalid Reference Block", Transaction}
+	TxDuplicate         = &Kind{3040008, "tx_duplicate", "Duplicate transaction", Transaction}
+	DeferredTxDuplicate = &Kind{3040009, "deferred_tx_duplicate",
+		"Duplicate deferred transaction", Transaction}
+	CFAInsideGeneratedTx = &Kind{3040010, "cfa_inside_generated_tx",
+		"Context free action is not allowed inside generated transaction", Transaction}
+	TxNotFound = &Kind{3040011, "tx_not_found",
+		"The transaction can not be found", Transaction}
+	TooManyTxAtOnce = &Kind{3040012, "too_many_tx_at_once",
+		"Pushing too many transactions at once", Transaction}
+	TxTooBig                      = &Kind{3040013, "tx_too_big", "Transaction is too big", Transaction}
+	UnknownTransactionCompression = &Kind{3040014, "unknown_transaction_compression",
+		"Unknown transaction compression", Transaction}
+	InvalidTransactionExtension = &Kind{3040015, "invalid_transaction_extension",
+		"Invalid transaction extension", Transaction}
+	IllFormedDeferredTransactionGenerationContext = &Kind{3040016, "ill_formed_deferred_transaction_generation_context",
+		"Transaction includes an ill-formed deferred transaction generation context extension", Transaction}
+	DisallowedTransactionExtensionsBadBlock = &Kind{3040017, "disallowed_transaction_extensions_bad_block_exception",
+		"Transaction includes disallowed extensions (invalid block)", Transaction}
+	TxResourceExhaustion = &Kind{3040018, "tx_resource_exhaustion", "Transaction exceeded transient resource limit",
+		Transaction}
+
+	ActionValidate    = &Kind{3050000, "action_validate_exception", "Action validate exception", ChainException}
+	AccountNameExists = &Kind{3050001, "account_name_exists_exception", "Account name already exists",
+		ActionValidate}
+	InvalidActionArgs = &Kind{3050002, "invalid_action_args_exception", "Invalid Action Arguments",
+		ActionValidate}
+	EosioAssertMessage = &Kind{3050003, "eosio_assert_message_exception",
+		"eosio_assert_message assertion failure", ActionValidate}
+	EosioAssertCode = &Kind{3050004, "eosio_assert_code_exception", "eosio_assert_code assertion failure",
+		ActionValidate}
+	ActionNotFound              = &Kind{3050005, "action_not_found_exception", "Action can not be found", ActionValidate}
+	ActionDataAndStructMismatch = &Kind{3050006, "action_data_and_struct_mismatch",
+		"Mismatch between action data and its struct", ActionValidate}
+	UnaccessibleAPI    = &Kind{3050007, "unaccessible_api", "Attempt to use unaccessible API", ActionValidate}
+	AbortCalled        = &Kind{3050008, "abort_called", "Abort Called", ActionValidate}
+	InlineActionTooBig = &Kind{3050009, "inline_action_too_big", "Inline Action exceeds maximum size limit",
+		ActionValidate}
+	UnauthorizedRAMUsageIncrease = &Kind{3050010, "unauthorized_ram_usage_increase",
+		"Action attempts to increase RAM usage of account without authorization", ActionValidate}
+	RestrictedErrorCode = &Kind{3050011, "restricted_error_code_exception",
+		"eosio_assert_code assertion failure uses restricted error code value", ActionValidate}
+	ActionReturnValue = &Kind{3050014, "action_return_value_exception", "action return value size too big", ActionValidate}
+
+	Database           = &Kind{3060000, "database_exception", "Database exception", ChainException}
+	PermissionQuery    = &Kind{3060001, "permission_query_exception", "Permission Query Exception", Database}
+	AccountQuery       = &Kind{3060002, "account_query_exception", "Account Query Exception", Database}
+	ContractTableQuery = &Kind{3060003, "contract_table_query_exception", "Contract Table Query Exception", Database}
+	ContractQuery      = &Kind{3060004, "contract_query_exception", "Contract Query Exception", Database}
+	BadDatabaseVersion = &Kind{3060005, "bad_database_version_exception",
+		"Database is an unknown or unsupported version", Database}
+	Guard         = &Kind{3060100, "guard_exception", "Guard Exception", Database}
+	DatabaseGuard = &Kind{3060101, "database_guard_exception", "Database usage is at unsafe levels", Guard}
+
+	Wasm                   = &Kind{3070000, "wasm_exception", "WASM Exception", ChainException}
+	PageMemoryError        = &Kind{3070001, "page_memory_error", "Error in WASM page memory", Wasm}
+	WasmExecutionError     = &Kind{3070002, "wasm_execution_error", "Runtime Error Processing WASM", Wasm}
+	WasmSerializationError = &Kind{3070003, "wasm_serialization_error", "Serialization Error Processing WASM", Wasm}
+	OverlappingMemoryError = &Kind{3070004, "overlapping_memory_error", "memcpy with overlapping memory", Wasm}
+	Binaryen               = &Kind{3070005, "binaryen_exception", "binaryen exception", Wasm}
+
+	ResourceExhausted = &Kind{3080000, "resource_exhausted_exception", "Resource exhausted exception",
+		ChainException}
+	RAMUsageExceeded = &Kind{3080001, "ram_usage_exceeded",
+		"Account using more than allotted RAM usage", ResourceExhausted}
+	TxNetUsageExceeded = &Kind{3080002, "tx_net_usage_exceeded",
+		"Transaction exceeded the current network usage limit imposed on the transaction", ResourceExhausted}
+	BlockNetUsageExceeded = &Kind{3080003, "block_net_usage_exceeded",
+		"Transaction network usage is too much for the remaining allowable usage of the current block", ResourceExhausted}
+	TxCPUUsageExceeded = &Kind{3080004, "tx_cpu_usage_exceeded",
+		"Transaction exceeded the current CPU usage limit imposed on the transaction", ResourceExhausted}
+	BlockCPUUsageExceeded = &Kind{3080005, "block_cpu_usage_exceeded",
+		"Transaction CPU usage is too much for the remaining allowable usage of the current block", ResourceExhausted}
+	Deadline                 = &Kind{3080006, "deadline_exception", "Transaction took too long", ResourceExhausted}
+	GreylistNetUsageExceeded = &Kind{3080007, "greylist_net_usage_exceeded",
+		"Transaction exceeded the current greylisted account network usage limit", ResourceExhausted}
+	GreylistCPUUsageExceeded = &Kind{3080008, "greylist_cpu_usage_exceeded",
+		"Transaction exceeded the current greylisted account CPU usage limit", ResourceExhausted}
+	RoTrxVmOcCompileTemporaryFailure = &Kind{3080009, "ro_trx_vm_oc_compile_temporary_failure",
+		"Read-only transaction eos-vm-oc compile temporary failure", ResourceExhausted}
+	RoTrxVmOcCompilePermanentFailure = &Kind{3080010, "ro_trx_vm_oc_compile_permanent_failure",
+		"Read-only transaction eos-vm-oc compile permanent failure", ResourceExhausted}
+	LeewayDeadline = &Kind{3081001, "leeway_deadline_exception",
+		"Transaction reached the deadline set due to leeway on account CPU limits", Deadline}
+
+	Authorization            = &Kind{3090000, "authorization_exception", "Authorization exception", ChainException}
+	TxDuplicateSig           = &Kind{3090001, "tx_duplicate_sig", "Duplicate signature included", Authorization}
+	TxIrrelevantSig          = &Kind{3090002, "tx_irrelevant_sig", "Irrelevant signature included", Authorization}
+	UnsatisfiedAuthorization = &Kind{3090003, "unsatisfied_authorization",
+		"Provided keys, permissions, and delays do not satisfy declared authorizations", Authorization}
+	MissingAuth    = &Kind{3090004, "missing_auth_exception", "Missing required authority", Authorization}
+	IrrelevantAuth = &Kind{3090005, "irrelevant_auth_exception", "Irrelevant authority included",
+		Authorization}
+	InsufficientDelay             = &Kind{3090006, "insufficient_delay_exception", "Insufficient delay", Authorization}
+	InvalidPermission             = &Kind{3090007, "invalid_permission", "Invalid Permission", Authorization}
+	UnlinkableMinPermissionAction = &Kind{3090008, "unlinkable_min_permission_action",
+		"The action is not allowed to be linked with minimum permission", Authorization}
+	InvalidParentPermission = &Kind{3090009, "invalid_parent_permission", "The parent permission is invalid",
+		Authorization}
+
+	Misc                          = &Kind{3100000, "misc_exception", "Miscellaneous exception", ChainException}
+	RateLimitingStateInconsistent = &Kind{3100001, "rate_limiting_state_inconsistent",
+		"Internal state is no longer consistent", Misc}
+	UnknownBlock       = &Kind{3100002, "unknown_block_exception", "Unknown block", Misc}
+	UnknownTransaction = &Kind{3100003, "unknown_transaction_exception", "Unknown transaction", Misc}
+	FixedReversibleDB  = &Kind{3100004, "fixed_reversible_db_exception",
+		"Corrupted reversible block database was fixed", Misc}
+	ExtractGenesisState = &Kind{3100005, "extract_genesis_state_exception",
+		"Extracted genesis state from blocks.log", Misc}
+	SubjectiveBlockProduction = &Kind{3100006, "subjective_block_production_exception",
+		"Subjective exception thrown during block production", Misc}
+	MultipleVoterInfo     = &Kind{3100007, "multiple_voter_info", "Multiple voter info detected", Misc}
+	UnsupportedFeature    = &Kind{3100008, "unsupported_feature", "Feature is currently unsupported", Misc}
+	NodeManagementSuccess = &Kind{3100009, "node_management_success",
+		"Node management operation successfully executed", Misc}
+	JSONParse            = &Kind{3100010, "json_parse_exception", "JSON parse exception", Misc}
+	SigVariableSizeLimit = &Kind{3100011, "sig_variable_size_limit_exception",
+		"Variable length component of signature too large", Misc}
+
+	Plugin                  = &Kind{3110000, "plugin_exception", "Plugin exception", ChainException}
+	MissingChainAPIPlugin   = &Kind{3110001, "missing_chain_api_plugin_exception", "Missing Chain API Plugin", Plugin}
+	MissingWalletAPIPlugin  = &Kind{3110002, "missing_wallet_api_plugin_exception", "Missing Wallet API Plugin", Plugin}
+	MissingHistoryAPIPlugin = &Kind{3110003, "missing_history_api_plugin_exception", "Missing History API Plugin", Plugin}
+	MissingNetAPIPlugin     = &Kind{3110004, "missing_net_api_plugin_exception", "Missing Net API Plugin", Plugin}
+	MissingChainPlugin      = &Kind{3110005, "missing_chain_plugin_exception", "Missing Chain Plugin", Plugin}
+	PluginConfig            = &Kind{3110006, "plugin_config_exception", "Incorrect plugin configuration", Plugin}
+	MissingTraceAPIPlugin   = &Kind{3110007, "missing_trace_api_plugin_exception", "Missing Trace API Plugin", Plugin}
+
+	Wallet                = &Kind{3120000, "wallet_exception", "Wallet exception", ChainException}
+	WalletExist           = &Kind{3120001, "wallet_exist_exception", "Wallet already exists", Wallet}
+	WalletNonexistent     = &Kind{3120002, "wallet_nonexistent_exception", "Nonexistent wallet", Wallet}
+	WalletLocked          = &Kind{3120003, "wallet_locked_exception", "Locked wallet", Wallet}
+	WalletMissingPubKey   = &Kind{3120004, "wallet_missing_pub_key_exception", "Missing public key", Wallet}
+	WalletInvalidPassword = &Kind{3120005, "wallet_invalid_password_exception", "Invalid wallet password", Wallet}
+	WalletNotAvailable    = &Kind{3120006, "wallet_not_available_exception", "No available wallet", Wallet}
+	WalletUnlocked        = &Kind{3120007, "wallet_unlocked_exception", "Already unlocked", Wallet}
+	KeyExist              = &Kind{3120008, "key_exist_exception", "Key already exists", Wallet}
+	KeyNonexistent        = &Kind{3120009, "key_nonexistent_exception", "Nonexistent key", Wallet}
+	UnsupportedKeyType    = &Kind{3120010, "unsupported_key_type_exception", "Unsupported key type", Wallet}
+	InvalidLockTimeout    = &Kind{3120011, "invalid_lock_timeout_exception", "Wallet lock timeout is invalid", Wallet}
+	SecureEnclave         = &Kind{3120012, "secure_enclave_exception", "Secure Enclave Exception", Wallet}
+
+	WhitelistBlacklist = &Kind{3130000, "whitelist_blacklist_exception",
+		"Actor or contract whitelist/blacklist exception", ChainException}
+	ActorWhitelist = &Kind{3130001, "actor_whitelist_exception",
+		"Authorizing actor of transaction is not on the whitelist", WhitelistBlacklist}
+	ActorBlacklist = &Kind{3130002, "actor_blacklist_exception",
+		"Authorizing actor of transaction is on the blacklist", WhitelistBlacklist}
+	ContractWhitelist = &Kind{3130003, "contract_whitelist_exception", "Contract to execute is not on the whitelist",
+		WhitelistBlacklist}
+	ContractBlacklist = &Kind{3130004, "contract_blacklist_exception", "Contract to execute is on the blacklist",
+		WhitelistBlacklist}
+	ActionBlacklist = &Kind{3130005, "action_blacklist_exception", "Action to execute is on the blacklist",
+		WhitelistBlacklist}
+	KeyBlacklist = &Kind{3130006, "key_blacklist_exception", "Public key in authority is on the blacklist",
+		WhitelistBlacklist}
+
+	ControllerEmitSignal = &Kind{3140000, "controller_emit_signal_exception",
+		"Exceptions that are allowed to bubble out of emit calls in controller", ChainException}
+	Checkpoint        = &Kind{3140001, "checkpoint_exception", "Block does not match checkpoint", ControllerEmitSignal}
+	StateHistoryWrite = &Kind{3140002, "state_history_write_exception", "State history write error", ControllerEmitSignal}
+
+	ABI                    = &Kind{3015000, "abi_exception", "ABI exception", ChainException}
+	ABINotFound            = &Kind{3015001, "abi_not_found_exception", "No ABI found", ABI}
+	InvalidRicardianClause = &Kind{3015002, "invalid_ricardian_clause_exception", "Invalid Ricardian Clause", ABI}
+	InvalidRicardianAction = &Kind{3015003, "invalid_ricardian_action_exception", "Invalid Ricardian Action", ABI}
+	InvalidTypeInsideABI   = &Kind{3015004, "invalid_type_inside_abi", "The type defined in the ABI is invalid", ABI}
+	DuplicateABITypeDef    = &Kind{3015005, "duplicate_abi_type_def_exception",
+		"Duplicate type definition in the ABI", ABI}
+	DuplicateABIStructDef = &Kind{3015006, "duplicate_abi_struct_def_exception",
+		"Duplicate struct definition in the ABI", ABI}
+	DuplicateABIActionDef = &Kind{3015007, "duplicate_abi_action_def_exception",
+		"Duplicate action definition in the ABI", ABI}
+	DuplicateABITableDef = &Kind{3015008, "duplicate_abi_table_def_exception",
+		"Duplicate table definition in the ABI", ABI}
+	DuplicateABIErrMsgDef = &Kind{3015009, "duplicate_abi_err_msg_def_exception",
+		"Duplicate error message definition in the ABI", ABI}
+	ABISerializationDeadline = &Kind{3015010, "abi_serialization_deadline_exception",
+		"ABI serialization time has exceeded the deadline", ABI}
+	ABIRecursionDepth = &Kind{3015011, "abi_recursion_depth_exception",
+		"ABI recursive definition has exceeded the max recursion depth", ABI}
+	ABICircularDef = &Kind{3015012, "abi_circular_def_exception",
+		"Circular definition is detected in the ABI", ABI}
+	Unpack                 = &Kind{3015013, "unpack_exception", "Unpack data exception", ABI}
+	Pack                   = &Kind{3015014, "pack_exception", "Pack data exception", ABI}
+	DuplicateABIVariantDef = &Kind{3015015, "duplicate_abi_variant_def_exception",
+		"Duplicate variant definition in the ABI", ABI}
+	UnsupportedABIVersion = &Kind{3015016, "unsupported_abi_version_exception",
+		"ABI has an unsupported version", ABI}
+	DuplicateABIActionResultsDef = &Kind{3015017, "duplicate_abi_action_results_def_exception",
+		"Duplicate action results definition in the ABI", ABI}
+
+	Contract                   = &Kind{3160000, "contract_exception", "Contract exception", ChainException}
+	InvalidTablePayer          = &Kind{3160001, "invalid_table_payer", "The payer of the table data is invalid", Contract}
+	TableAccessViolation       = &Kind{3160002, "table_access_violation", "Table access violation", Contract}
+	InvalidTableIterator       = &Kind{3160003, "invalid_table_iterator", "Invalid table iterator", Contract}
+	TableNotInCache            = &Kind{3160004, "table_not_in_cache", "Table can not be found inside the cache", Contract}
+	TableOperationNotPermitted = &Kind{3160005, "table_operation_not_permitted",
+		"The table operation is not allowed", Contract}
+	InvalidContractVmType    = &Kind{3160006, "invalid_contract_vm_type", "Invalid contract vm type", Contract}
+	InvalidContractVmVersion = &Kind{3160007, "invalid_contract_vm_version", "Invalid contract vm version", Contract}
+	SetExactCode             = &Kind{3160008, "set_exact_code", "Contract is already running this version of code",
+		Contract}
+	WasmFileNotFound         = &Kind{3160009, "wasm_file_not_found", "No wasm file found", Contract}
+	ABIFileNotFound          = &Kind{3160010, "abi_file_not_found", "No abi file found", Contract}
+	WasmConfigUnknownVersion = &Kind{3160015, "wasm_config_unknown_version", "Unknown wasm_config version", Contract}
+	ConfigParseError         = &Kind{3160016, "config_parse_error", "Parsing config error", Contract}
+
+	Producer                = &Kind{3170000, "producer_exception", "Producer exception", ChainException}
+	ProducerPrivKeyNotFound = &Kind{3170001, "producer_priv_key_not_found",
+		"Producer private key is not available", Producer}
+	MissingPendingBlockState = &Kind{3170002, "missing_pending_block_state",
+		"Pending block state is missing", Producer}
+	ProducerDoubleConfirm = &Kind{3170003, "producer_double_confirm",
+		"Producer is double confirming known range", Producer}
+	ProducerSchedule = &Kind{3170004, "producer_schedule_exception",
+		"Producer schedule exception", Producer}
+	ProducerNotInSchedule = &Kind{3170006, "producer_not_in_schedule",
+		"The producer is not part of current schedule", Producer}
+	SnapshotDirectoryNotFound = &Kind{3170007, "snapshot_directory_not_found_exception",
+		"The configured snapshot directory does not exist", Producer}
+	SnapshotExists = &Kind{3170008, "snapshot_exists_exception",
+		"The requested snapshot already exists", Producer}
+	SnapshotFinalization = &Kind{3170009, "snapshot_finalization_exception",
+		"Snapshot Finalization Exception", Producer}
+	InvalidProtocolFeaturesToActivate = &Kind{3170010, "invalid_protocol_features_to_activate",
+		"The protocol features to be activated were not valid", Producer}
+	NoBlockSignatures = &Kind{3170011, "no_block_signatures",
+		"The signer returned no valid block signatures", Producer}
+	UnsupportedMultipleBlockSignatures = &Kind{3170012, "unsupported_multiple_block_signatures",
+		"The signer returned multiple signatures but that is not supported", Producer}
+	DuplicateSnapshotRequest = &Kind{3170013, "duplicate_snapshot_request",
+		"Snapshot has been already scheduled with specified parameters", Producer}
+	SnapshotRequestNotFound = &Kind{3170014, "snapshot_request_not_found", "Snapshot request not found", Producer}
+	InvalidSnapshotRequest  = &Kind{3170015, "invalid_snapshot_request", "Invalid snapshot request", Producer}
+	InvalidPauseAtBlock     = &Kind{3170017, "invalid_pause_at_block_request", "Invalid pause at block request", Producer}
+	SnapshotExecution       = &Kind{3170016, "snapshot_execution_exception", "Snapshot execution exception", Producer}
+
+	ReversibleBlocks = &Kind{3180000, "reversible_blocks_exception", "Reversible Blocks exception",
+		ChainException}
+	InvalidReversibleBlocksDir = &Kind{3180001, "invalid_reversible_blocks_dir",
+		"Invalid reversible blocks directory", ReversibleBlocks}
+	ReversibleBlocksBackupDirExist = &Kind{3180002, "reversible_blocks_backup_dir_exist",
+		"Backup directory for reversible blocks already existg", ReversibleBlocks}
+	GapInReversibleBlocksDB = &Kind{3180003, "gap_in_reversible_blocks_db", "Gap in the reversible blocks database",
+		ReversibleBlocks}
+
+	BlockLog                   = &Kind{3190000, "block_log_exception", "Block log exception", ChainException}
+	BlockLogUnsupportedVersion = &Kind{3190001, "block_log_unsupported_version",
+		"unsupported version of block log", BlockLog}
+	BlockLogAppendFail     = &Kind{3190002, "block_log_append_fail", "fail to append block to the block log", BlockLog}
+	BlockLogNotFound       = &Kind{3190003, "block_log_not_found", "block log can not be found", BlockLog}
+	BlockLogBackupDirExist = &Kind{3190004, "block_log_backup_dir_exist", "block log backup dir already exists", BlockLog}
+	BlockIndexNotFound     = &Kind{3190005, "block_index_not_found", "block index can not be found", BlockLog}
+
+	HTTP                      = &Kind{3200000, "http_exception", "http exception", ChainException}
+	InvalidHTTPClientRootCert = &Kind{3200001, "invalid_http_client_root_cert",
+		"invalid http client root certificate", HTTP}
+	InvalidHTTPResponse     = &Kind{3200002, "invalid_http_response", "invalid http response", HTTP}
+	ResolvedToMultiplePorts = &Kind{3200003, "resolved_to_multiple_ports", "service resolved to multiple ports", HTTP}
+	FailToResolveHost       = &Kind{3200004, "fail_to_resolve_host", "fail to resolve host", HTTP}
+	HTTPRequestFail         = &Kind{3200005, "http_request_fail", "http request fail", HTTP}
+	InvalidHTTPRequest      = &Kind{3200006, "invalid_http_request", "invalid http request", HTTP}
+
+	ResourceLimit = &Kind{3210000, "resource_limit_exception", "Resource limit exception", ChainException}
+
+	ContractAPI = &Kind{3230000, "contract_api_exception", "Contract API exception", ChainException}
+	CryptoAPI   = &Kind{3230001, "crypto_api_exception", "Crypto API Exception", ContractAPI}
+	DBAPI       = &Kind{3230002, "db_api_exception", "Database API Exception", ContractAPI}
+	Arithmetic  = &Kind{3230003, "arithmetic_exception", "Arithmetic Exception", ContractAPI}
+
+	Snapshot           = &Kind{3240000, "snapshot_exception", "Snapshot exception", ChainException}
+	SnapshotValidation = &Kind{3240001, "snapshot_validation_exception", "Snapshot Validation Exception", Snapshot}
+
+	ProtocolFeature           = &Kind{3250000, "protocol_feature_exception", "Protocol feature exception", ChainException}
+	ProtocolFeatureValidation = &Kind{3250001, "protocol_feature_validation_exception",
+		"Protocol feature validation exception", ProtocolFeature}
+	ProtocolFeatureBadBlock = &Kind{3250002, "protocol_feature_bad_block_exception",
+		"Protocol feature exception (invalid block)", ProtocolFeature}
+	ProtocolFeatureIterator = &Kind{3250003, "protocol_feature_iterator_exception",
+		"Protocol feature iterator exception", ProtocolFeature}
 )

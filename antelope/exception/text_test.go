@@ -30,7 +30,8 @@ func TestTextsAreThoseOfNodeos(t *testing.T) {
 		{"costs $5, ${a", []any{"a", 1}, "costs 5, {a", "costs 5, {a"},
 		{"$", nil, "", ""},
 		{"${a}", []any{"a", "bell\x07 \xff\ttab\u0085"}, `bell\u0007 ` + "\ttab" + `\u0085`, `bell\u0007 ` + "\ttab" + `\u0085`},
-		{"assertion failure with message: ${s}", []any{"s", long}, "assertion failure with message: " + long, "assertion failure with message: " + letters(988) + "..."},
+		{"assertion failure with message: ${s}", []any{"s", long}, "assertion failure with message: " + long,
+			"assertion failure with message: " + letters(988) + "..."},
 		{"${a}${b}", []any{"a", long, "b", long}, long + long, letters(508) + "..." + letters(508) + "..."},
 		{"${j}!", []any{"j", object(`["` + long + `"]`)}, `["` + long + `"]!`, "${j}!"},
 		{long, nil, long, letters(1024) + "..."},
@@ -72,7 +73,8 @@ func (c counting) AppendJSON(b []byte) []byte {
 func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for i := range b.N {
-		_ = exception.New(exception.RAMUsageExceeded, "account ${account} has insufficient ram; needs ${needs} bytes has ${available} bytes",
+		_ = exception.New(exception.RAMUsageExceeded,
+			"account ${account} has insufficient ram; needs ${needs} bytes has ${available} bytes",
 			"account", object(`"alice"`), "needs", i, "available", 5).With("${receiver}", "receiver", object(`"bob"`))
 	}
 }

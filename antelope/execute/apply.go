@@ -45,7 +45,8 @@ type action struct {
 // answered in a file of its own.
 func newAction(e *Executor) *action {
 	a := &action{e: e}
-	a.rows, a.indices, a.sender = rows{action: a, tables: tables{a}}, indices{action: a, tables: tables{a}}, sender{action: a}
+	a.rows, a.indices = rows{action: a, tables: tables{a}}, indices{action: a, tables: tables{a}}
+	a.sender = sender{action: a}
 	a.env.Chain = intrinsic.Context{
 		Authorizer:   a,
 		Primary:      &a.rows,
@@ -243,7 +244,8 @@ func (a *action) runCode(account *state.AccountMetadata) error {
 	if account.CodeHash.IsZero() {
 		return nil
 	}
-	if a.act.Account == nameEosio && a.act.Name == nameSetcode && a.receiver == nameEosio && !a.e.active(feature.ForwardSetcode) {
+	if a.act.Account == nameEosio && a.act.Name == nameSetcode && a.receiver == nameEosio &&
+		!a.e.active(feature.ForwardSetcode) {
 		return nil
 	}
 	if err := a.checkLists(); err != nil {
@@ -279,10 +281,14 @@ func (a *action) checkRAMDeltas() error {
 			continue
 		}
 		if a.receiver != a.act.Account {
-			return exception.New(exception.UnauthorizedRAMUsageIncrease, "unprivileged contract cannot increase RAM usage of another account within a notify context: ${account}", "account", d.Account)
+			return exception.New(exception.UnauthorizedRAMUsageIncrease,
+				"unprivileged contract cannot increase RAM usage of another account within a notify "+
+					"context: ${account}", "account", d.Account)
 		}
 		if !a.HasAuth(d.Account) {
-			return exception.New(exception.UnauthorizedRAMUsageIncrease, "unprivileged contract cannot increase RAM usage of another account that has not authorized the action: ${account}", "account", d.Account)
+			return exception.New(exception.UnauthorizedRAMUsageIncrease,
+				"unprivileged contract cannot increase RAM usage of another account that has not authorized the "+
+					"action: ${account}", "account", d.Account)
 		}
 	}
 	return nil

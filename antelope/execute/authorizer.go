@@ -21,7 +21,8 @@ func (a *action) RequireAuth2(account, permission types.Name) error {
 			return nil
 		}
 	}
-	return exception.New(exception.MissingAuth, "missing authority of ${account}/${permission}", "account", account, "permission", permission)
+	return exception.New(exception.MissingAuth, "missing authority of ${account}/${permission}",
+		"account", account, "permission", permission)
 }
 
 // HasAuth implements intrinsic.Authorizer.

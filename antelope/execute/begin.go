@@ -95,7 +95,8 @@ func (b *Block) promoteSchedule() error {
 	if err != nil {
 		return err
 	}
-	if g.ProposedScheduleBlock == nil || *g.ProposedScheduleBlock > b.header.Irreversible || len(b.header.PrevPending.Schedule.Producers) > 0 {
+	if g.ProposedScheduleBlock == nil || *g.ProposedScheduleBlock > b.header.Irreversible ||
+		len(b.header.PrevPending.Schedule.Producers) > 0 {
 		return nil
 	}
 	if g.ProposedSchedule.Version != b.header.ScheduleVersion+1 {
@@ -128,7 +129,8 @@ func (b *Block) onblock() error {
 		if exception.Of(err) == nil {
 			return err
 		}
-		b.e.opt.Log.Warn("on block transaction failed, but shouldn't impact block generation, system contract needs update", "error", err)
+		b.e.opt.Log.Warn(
+			"on block transaction failed, but shouldn't impact block generation, system contract needs update", "error", err)
 		return nil
 	}
 	if trace.Except != nil {
@@ -201,12 +203,14 @@ func (b *Block) activateFeatures() error {
 			return err
 		}
 		if slices.Contains(b.activations[:i], digest) {
-			return exception.New(exception.BlockValidate, "attempted duplicate activation within a single block: ${digest}", "digest", digest)
+			return exception.New(exception.BlockValidate,
+				"attempted duplicate activation within a single block: ${digest}", "digest", digest)
 		}
 		if n := slices.Index(waiting, digest); n >= 0 {
 			waiting = slices.Delete(waiting, n, n+1)
 		} else if f.PreactivationRequired {
-			return exception.New(exception.ProtocolFeature, "attempted to activate protocol feature without prior required preactivation: ${digest}", "digest", digest)
+			return exception.New(exception.ProtocolFeature,
+				"attempted to activate protocol feature without prior required preactivation: ${digest}", "digest", digest)
 		}
 		if err := b.onActivation(f.Codename); err != nil {
 			return err
@@ -236,7 +240,8 @@ func (b *Block) activateFeatures() error {
 }
 
 func notActivated() error {
-	return exception.New(exception.BlockValidate, "There are pre-activated protocol features that were not activated at the start of this block")
+	return exception.New(exception.BlockValidate,
+		"There are pre-activated protocol features that were not activated at the start of this block")
 }
 
 // onActivation changes the state as a feature's activation does (Leap:
@@ -290,7 +295,8 @@ func (b *Block) applyRAMCorrections() error {
 		delta := -int64(r.Correction)
 		if r.Correction > uint64(used) {
 			delta = -used
-			b.e.opt.Log.Error("account was to be reduced by more RAM than it uses", "account", r.Name, "correction", r.Correction, "used", used)
+			b.e.opt.Log.Error("account was to be reduced by more RAM than it uses",
+				"account", r.Name, "correction", r.Correction, "used", used)
 		}
 		if d := b.e.tracer; d != nil {
 			d.RAMEvent(idEvent(r.ID), "deferred_trx", "correction", "deferred_trx_ram_correction")

@@ -168,7 +168,8 @@ func (b *Block) pushReceipt(trace *types.TransactionTrace, r types.TransactionRe
 		return exception.New(exception.Transaction, "net_usage is not divisible by 8")
 	}
 	r.NetUsageWords = uint32(net / 8)
-	trace.Receipt = &types.TransactionReceiptHeader{Status: r.Status, CPUUsageUS: r.CPUUsageUS, NetUsageWords: r.NetUsageWords}
+	trace.Receipt = &types.TransactionReceiptHeader{Status: r.Status, CPUUsageUS: r.CPUUsageUS,
+		NetUsageWords: r.NetUsageWords}
 	b.push(r)
 	return nil
 }

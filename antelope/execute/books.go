@@ -126,7 +126,9 @@ func (b *books) chargeRAM(d deepmind.Tracer, n types.Name, delta int64) error {
 }
 
 // billUsage bills a transaction in a slot to accounts.
-func (b *books) billUsage(d deepmind.Tracer, accounts []types.Name, cpuUS, netBytes uint64, slot types.BlockTimestamp) error {
+func (b *books) billUsage(
+	d deepmind.Tracer, accounts []types.Name, cpuUS, netBytes uint64, slot types.BlockTimestamp,
+) error {
 	if d != nil {
 		b.resources.Billed = d.UpdateAccountUsage
 		defer func() { b.resources.Billed = nil }()
@@ -146,7 +148,9 @@ func (b *books) parentID(owner, parent types.Name) (uint64, error) {
 	return p.ID, nil
 }
 
-func (b *books) createPermission(d deepmind.Tracer, owner, name, parent types.Name, a types.Authority, at types.TimePoint) (*state.Permission, error) {
+func (b *books) createPermission(
+	d deepmind.Tracer, owner, name, parent types.Name, a types.Authority, at types.TimePoint,
+) (*state.Permission, error) {
 	if d == nil {
 		return b.authority.CreatePermission(owner, name, parent, a, at)
 	}
@@ -162,7 +166,9 @@ func (b *books) createPermission(d deepmind.Tracer, owner, name, parent types.Na
 }
 
 // modifyPermission replaces the authority of p, which is at l, at a time.
-func (b *books) modifyPermission(d deepmind.Tracer, l types.PermissionLevel, p *state.Permission, a types.Authority, at types.TimePoint) error {
+func (b *books) modifyPermission(
+	d deepmind.Tracer, l types.PermissionLevel, p *state.Permission, a types.Authority, at types.TimePoint,
+) error {
 	if d == nil {
 		return b.authority.ModifyPermission(l, a, at)
 	}
@@ -263,5 +269,6 @@ func unknownKey(n types.Name) error {
 }
 
 func missingRow(k state.RowKey) error {
-	return fmt.Errorf("row %s %s %s %d of an iterator is missing: %w", k.Code, k.Scope, k.Table, k.Primary, store.ErrCorrupt)
+	return fmt.Errorf("row %s %s %s %d of an iterator is missing: %w",
+		k.Code, k.Scope, k.Table, k.Primary, store.ErrCorrupt)
 }

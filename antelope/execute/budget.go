@@ -44,7 +44,8 @@ func (r *memoryBudget) grow(n int64) error {
 func (r *memoryBudget) take(n int64) error {
 	r.left -= n
 	if r.left < 0 && n > 0 && r.binding {
-		return exception.New(exception.SubjectiveBlockProduction, "the transaction takes more than ${most} bytes of memory", "most", int64(transactionRoom))
+		return exception.New(exception.SubjectiveBlockProduction,
+			"the transaction takes more than ${most} bytes of memory", "most", int64(transactionRoom))
 	}
 	return nil
 }

@@ -68,7 +68,8 @@ func Duplicate(id types.Checksum256) error {
 // Expired is the refusal of a transaction before it is executed. The expiration is given
 // as what nodeos shows it as there: seconds, or with their fraction.
 func Expired(id types.Checksum256, expiration fmt.Stringer, now types.TimePoint) error {
-	return exception.New(exception.ExpiredTx, "expired transaction ${id}, expiration ${e}, block time ${bt}", "id", id, "e", expiration, "bt", now)
+	return exception.New(exception.ExpiredTx, "expired transaction ${id}, expiration ${e}, block time ${bt}",
+		"id", id, "e", expiration, "bt", now)
 }
 
 // appendSigned appends the signatures of a transaction.
@@ -98,7 +99,8 @@ func (x *Candidate) takeKeys(known func(types.Checksum256) *Candidate) bool {
 	}
 	k := known(x.ID)
 	if k == nil || !slices.Equal(k.Packed.Signatures, x.Packed.Signatures) ||
-		!bytes.Equal(k.Packed.PackedContextFreeData, x.Packed.PackedContextFreeData) || k.Packed.Compression != x.Packed.Compression {
+		!bytes.Equal(k.Packed.PackedContextFreeData, x.Packed.PackedContextFreeData) ||
+		k.Packed.Compression != x.Packed.Compression {
 		return false
 	}
 	x.Keys = k.Keys

@@ -47,51 +47,92 @@ var ends = map[string]*exception.Kind{
 
 // setups make what a group of functions needs before the loop; $r is an iterator.
 var setups = map[string]string{
-	"db_":                             "(local.set $r (call $db_store_i64 (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 0) (i32.const 1048576)))",
-	"db_update_i64 ":                  "(local.set $r (call $db_store_i64 (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 0) (i32.const 34603008)))",
-	"db_get_i64 ":                     "(local.set $r (call $db_store_i64 (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 0) (i32.const 34603008)))",
-	"eosio_exit":                      "(i64.store (i32.const 64) (local.get $self)) (i64.store (i32.const 72) (i64.const 1)) (if (i64.eq (local.get $action) (i64.const 1)) (then (i64.store (i32.const 72) (i64.const 2))))",
-	"db_idx64_":                       "(local.set $r (call $db_idx64_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 8)))",
-	"db_idx128_":                      "(local.set $r (call $db_idx128_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 16)))",
-	"db_idx256_":                      "(local.set $r (call $db_idx256_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 16) (i32.const 2)))",
-	"db_idx_double_":                  "(local.set $r (call $db_idx_double_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 8)))",
-	"db_idx_long_double":              "(local.set $r (call $db_idx_long_double_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 16)))",
-	"prints":                          "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
-	"eosio_assert":                    "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
-	"sha3":                            "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
-	"send_":                           "(i64.store (i32.const 64) (local.get $self)) (i32.store8 (i32.const 81) (i32.const 128)) (i32.store8 (i32.const 82) (i32.const 128)) (i32.store8 (i32.const 83) (i32.const 31))",
-	"k1_recover":                      "(i32.store8 (i32.const 8) (i32.const 31)) (i32.store8 (i32.const 40) (i32.const 1)) (i32.store8 (i32.const 72) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
-	"recover_key":                     "(i32.store8 (i32.const 1001) (i32.const 31)) (i32.store8 (i32.const 1033) (i32.const 1)) (i32.store8 (i32.const 1065) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
-	"assert_recover_key":              "(i32.store8 (i32.const 1001) (i32.const 31)) (i32.store8 (i32.const 1033) (i32.const 1)) (i32.store8 (i32.const 1065) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
-	"send_deferred":                   "(i32.store (i32.const 1000) (i32.const -1)) (i32.store8 (i32.const 1014) (i32.const 1)) (i64.store (i32.const 1015) (local.get $self)) (i32.store8 (i32.const 1031) (i32.const 1)) (i64.store (i32.const 1032) (local.get $self)) (i64.store (i32.const 1040) (i64.const 3617214756542218240)) (i32.store8 (i32.const 1048) (i32.const 128)) (i32.store8 (i32.const 1049) (i32.const 128)) (i32.store8 (i32.const 1050) (i32.const 31))",
-	"mod_exp":                         "(drop (call $memset (i32.const 0) (i32.const 255) (i32.const 1048576)))",
-	"verify_rsa":                      "(drop (call $memset (i32.const 0) (i32.const 102) (i32.const 34603008))) (i32.store8 (i32.const 0) (i32.const 101)) (i32.store8 (i32.const 34603000) (i32.const 49)) (i32.store8 (i32.const 34603001) (i32.const 0))",
-	"verify_rsa_sha256_sig of random": "(loop $fill (i32.store8 (local.get $r) (i32.add (i32.const 49) (i32.and (i32.shr_u (i32.mul (local.get $r) (i32.mul (local.get $r) (i32.const -1640531527))) (i32.const 20)) (i32.const 7)))) (local.set $r (i32.add (local.get $r) (i32.const 1))) (br_if $fill (i32.lt_u (local.get $r) (i32.const 1400000)))) (i32.store8 (i32.const 0) (i32.const 49)) (i32.store8 (i32.const 600000) (i32.const 56))",
-	"set_wasm":                        "(drop (call $get_wasm_parameters_packed (i32.const 8) (i32.const 1000) (i32.const 0)))",
-	"set_blockchain":                  "(drop (call $get_blockchain_parameters_packed (i32.const 8) (i32.const 1000)))",
+	"db_": "(local.set $r (call $db_store_i64 (i64.const 1) (i64.const 3) " +
+		"(local.get $self) (i64.const 1) (i32.const 0) (i32.const 1048576)))",
+	"db_update_i64 ": "(local.set $r (call $db_store_i64 (i64.const 1) (i64.const 3) " +
+		"(local.get $self) (i64.const 1) (i32.const 0) (i32.const 34603008)))",
+	"db_get_i64 ": "(local.set $r (call $db_store_i64 (i64.const 1) (i64.const 3) " +
+		"(local.get $self) (i64.const 1) (i32.const 0) (i32.const 34603008)))",
+	"eosio_exit": "(i64.store (i32.const 64) (local.get $self)) (i64.store (i32.const 72) " +
+		"(i64.const 1)) (if (i64.eq (local.get $action) (i64.const 1)) (then (i64.store (i32.const 72) (i64.const 2))))",
+	"db_idx64_":  "(local.set $r (call $db_idx64_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 8)))",
+	"db_idx128_": "(local.set $r (call $db_idx128_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 16)))",
+	"db_idx256_": "(local.set $r (call $db_idx256_store (i64.const 1) (i64.const 3) " +
+		"(local.get $self) (i64.const 1) (i32.const 16) (i32.const 2)))",
+	"db_idx_double_": "(local.set $r (call $db_idx_double_store (i64.const 1) (i64.const 3) (local.get $self) (i64.const 1) (i32.const 8)))",
+	"db_idx_long_double": "(local.set $r (call $db_idx_long_double_store (i64.const 1) (i64.const 3) " +
+		"(local.get $self) (i64.const 1) (i32.const 16)))",
+	"prints":       "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
+	"eosio_assert": "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
+	"sha3":         "(drop (call $memset (i32.const 0) (i32.const 65) (i32.const 34603007)))",
+	"send_": "(i64.store (i32.const 64) (local.get $self)) (i32.store8 (i32.const 81) " +
+		"(i32.const 128)) (i32.store8 (i32.const 82) (i32.const 128)) (i32.store8 (i32.const 83) (i32.const 31))",
+	"k1_recover": "(i32.store8 (i32.const 8) (i32.const 31)) (i32.store8 (i32.const 40) " +
+		"(i32.const 1)) (i32.store8 (i32.const 72) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
+	"recover_key": "(i32.store8 (i32.const 1001) (i32.const 31)) (i32.store8 (i32.const 1033) " +
+		"(i32.const 1)) (i32.store8 (i32.const 1065) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
+	"assert_recover_key": "(i32.store8 (i32.const 1001) (i32.const 31)) (i32.store8 (i32.const 1033) " +
+		"(i32.const 1)) (i32.store8 (i32.const 1065) (i32.const 1)) (i32.store8 (i32.const 100) (i32.const 1))",
+	"send_deferred": "(i32.store (i32.const 1000) (i32.const -1)) (i32.store8 (i32.const 1014) " +
+		"(i32.const 1)) (i64.store (i32.const 1015) (local.get $self)) (i32.store8 (i32.const 1031) (i32.const 1)) " +
+		"(i64.store (i32.const 1032) (local.get $self)) (i64.store (i32.const 1040) (i64.const 3617214756542218240)) " +
+		"(i32.store8 (i32.const 1048) (i32.const 128)) (i32.store8 (i32.const 1049) (i32.const 128)) " +
+		"(i32.store8 (i32.const 1050) (i32.const 31))",
+	"mod_exp": "(drop (call $memset (i32.const 0) (i32.const 255) (i32.const 1048576)))",
+	"verify_rsa": "(drop (call $memset (i32.const 0) (i32.const 102) (i32.const 34603008))) " +
+		"(i32.store8 (i32.const 0) (i32.const 101)) (i32.store8 (i32.const 34603000) (i32.const 49)) " +
+		"(i32.store8 (i32.const 34603001) (i32.const 0))",
+	"verify_rsa_sha256_sig of random": "(loop $fill (i32.store8 (local.get $r) (i32.add (i32.const 49) " +
+		"(i32.and (i32.shr_u (i32.mul (local.get $r) (i32.mul (local.get $r) (i32.const -1640531527))) " +
+		"(i32.const 20)) (i32.const 7)))) (local.set $r (i32.add (local.get $r) (i32.const 1))) " +
+		"(br_if $fill (i32.lt_u (local.get $r) (i32.const 1400000)))) (i32.store8 (i32.const 0) (i32.const 49)) " +
+		"(i32.store8 (i32.const 600000) (i32.const 56))",
+	"set_wasm":       "(drop (call $get_wasm_parameters_packed (i32.const 8) (i32.const 1000) (i32.const 0)))",
+	"set_blockchain": "(drop (call $get_blockchain_parameters_packed (i32.const 8) (i32.const 1000)))",
 }
 
 // bodies are what is looped instead of the function with arguments from [worst].
 var bodies = map[string]string{
-	"send_deferred":                                  "(i64.store (i32.const 8) (local.get $n)) (i64.store (i32.const 1023) (local.get $n)) (call $send_deferred (i32.const 8) (local.get $self) (i32.const 1000) (i32.const 34000000) (i32.const 0))",
-	"db_remove_i64":                                  "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 1048576)))",
-	"db_idx64_remove":                                "(call $db_idx64_remove (call $db_idx64_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
-	"db_idx128_remove":                               "(call $db_idx128_remove (call $db_idx128_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
-	"db_idx256_remove":                               "(call $db_idx256_remove (call $db_idx256_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16) (i32.const 2)))",
-	"db_idx_double_remove":                           "(call $db_idx_double_remove (call $db_idx_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
-	"db_idx_long_double_remove":                      "(call $db_idx_long_double_remove (call $db_idx_long_double_store (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
-	"assert_sha1":                                    "(call $sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_sha256":                                  "(call $sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_sha512":                                  "(call $sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_ripemd160":                               "(call $ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8)) (call $assert_ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
-	"assert_recover_key":                             "(drop (call $recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))) (call $assert_recover_key (i32.const 8) (i32.const 1000) (i32.const 66) (i32.const 2000) (i32.const 34))",
-	"eosio_exit":                                     "(if (i64.ne (local.get $action) (i64.const 2)) (then " + strings.Repeat("(call $send_inline (i32.const 64) (i32.const 64))", 300) + ")) (call $eosio_exit (i32.const 0))", // 300 that send 300 each
-	"db_store_i64 of 33 MiB":                         "(drop (call $db_store_i64 (i64.const 1) (i64.const 2) (local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
-	"db_update_i64 of 33 MiB":                        "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
-	"db_update_i64 to and fro of 33 MiB":             "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008)) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 1))",
-	"db_remove_i64 of 33 MiB":                        "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) (i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
-	"db_get_i64 of 33 MiB":                           "(drop (call $db_get_i64 (local.get $r) (i32.const 0) (i32.const 34603008)))",
-	"db_get_i64 and db_update_i64 of 33 MiB":         "(drop (call $db_get_i64 (local.get $r) (i32.const 0) (i32.const 34603008))) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
+	"send_deferred": "(i64.store (i32.const 8) (local.get $n)) " +
+		"(i64.store (i32.const 1023) (local.get $n)) (call $send_deferred (i32.const 8) (local.get $self) " +
+		"(i32.const 1000) (i32.const 34000000) (i32.const 0))",
+	"db_remove_i64": "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) " +
+		"(i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 1048576)))",
+	"db_idx64_remove": "(call $db_idx64_remove (call $db_idx64_store (i64.const 1) " +
+		"(i64.const 4) (local.get $self) (local.get $n) (i32.const 8)))",
+	"db_idx128_remove": "(call $db_idx128_remove (call $db_idx128_store (i64.const 1) " +
+		"(i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
+	"db_idx256_remove": "(call $db_idx256_remove (call $db_idx256_store (i64.const 1) " +
+		"(i64.const 4) (local.get $self) (local.get $n) (i32.const 16) (i32.const 2)))",
+	"db_idx_double_remove": "(call $db_idx_double_remove (call $db_idx_double_store (i64.const 1) (i64.const 4) " +
+		"(local.get $self) (local.get $n) (i32.const 8)))",
+	"db_idx_long_double_remove": "(call $db_idx_long_double_remove (call $db_idx_long_double_store (i64.const 1) " +
+		"(i64.const 4) (local.get $self) (local.get $n) (i32.const 16)))",
+	"assert_sha1": "(call $sha1 (i32.const 4096) (i32.const 34598912) " +
+		"(i32.const 8)) (call $assert_sha1 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_sha256": "(call $sha256 (i32.const 4096) (i32.const 34598912) " +
+		"(i32.const 8)) (call $assert_sha256 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_sha512": "(call $sha512 (i32.const 4096) (i32.const 34598912) " +
+		"(i32.const 8)) (call $assert_sha512 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_ripemd160": "(call $ripemd160 (i32.const 4096) (i32.const 34598912) " +
+		"(i32.const 8)) (call $assert_ripemd160 (i32.const 4096) (i32.const 34598912) (i32.const 8))",
+	"assert_recover_key": "(drop (call $recover_key (i32.const 8) (i32.const 1000) " +
+		"(i32.const 66) (i32.const 2000) (i32.const 34))) (call $assert_recover_key (i32.const 8) (i32.const 1000) " +
+		"(i32.const 66) (i32.const 2000) (i32.const 34))",
+	// 300 that send 300 each
+	"eosio_exit": "(if (i64.ne (local.get $action) (i64.const 2)) (then " +
+		strings.Repeat("(call $send_inline (i32.const 64) (i32.const 64))", 300) +
+		")) (call $eosio_exit (i32.const 0))",
+	"db_store_i64 of 33 MiB": "(drop (call $db_store_i64 (i64.const 1) (i64.const 2) " +
+		"(local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
+	"db_update_i64 of 33 MiB": "(call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
+	"db_update_i64 to and fro of 33 MiB": "(call $db_update_i64 (local.get $r) (i64.const 0) " +
+		"(i32.const 0) (i32.const 34603008)) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 1))",
+	"db_remove_i64 of 33 MiB": "(call $db_remove_i64 (call $db_store_i64 (i64.const 1) " +
+		"(i64.const 4) (local.get $self) (local.get $n) (i32.const 0) (i32.const 34603008)))",
+	"db_get_i64 of 33 MiB": "(drop (call $db_get_i64 (local.get $r) (i32.const 0) (i32.const 34603008)))",
+	"db_get_i64 and db_update_i64 of 33 MiB": "(drop (call $db_get_i64 (local.get $r) (i32.const 0) " +
+		"(i32.const 34603008))) (call $db_update_i64 (local.get $r) (i64.const 0) (i32.const 0) (i32.const 34603008))",
 	"br_table":                                       branches(8192),
 	"mod_exp of even numbers":                        modExp(4096, 4, 4095),
 	"mod_exp of short exponent":                      modExp(8192, 1, 8192),
@@ -105,7 +146,7 @@ var bodies = map[string]string{
 	"verify_rsa_sha256_sig of random 40,000 digits":  verifyRSA(40_000, 1_300_000, 1000),
 	"verify_rsa_sha256_sig of random 600,000 digits": verifyRSA(600_000, 1_300_000, 1000),
 	"verify_rsa_sha256_sig of 1,000,000 digits":      verifyRSA(1_000_000, 34_602_000, 1),
-	"memory.grow":                                    "(drop (memory.grow (i32.const -500))) (drop (memory.grow (i32.const 500)))",
+	"memory.grow": "(drop (memory.grow (i32.const -500))) (drop (memory.grow (i32.const 500)))",
 }
 
 // branches is a jump by a table of so many labels, which the host looks up.
@@ -117,7 +158,9 @@ func branches(labels int) string {
 // the memory is ones but for its end, which modulus reaches if it is to be even.
 func modExp(size, exponent, odd int) string {
 	modulus := 1<<20 - odd
-	return fmt.Sprintf("(drop (call $mod_exp (i32.const 0) (i32.const %d) (i32.const 16384) (i32.const %d) (i32.const %d) (i32.const %[1]d) (i32.const 2097152) (i32.const %[1]d)))",
+	return fmt.Sprintf(
+		"(drop (call $mod_exp (i32.const 0) (i32.const %d) (i32.const 16384) (i32.const %d) (i32.const %d) "+
+			"(i32.const %[1]d) (i32.const 2097152) (i32.const %[1]d)))",
 		size, exponent, modulus)
 }
 
@@ -125,7 +168,9 @@ func modExp(size, exponent, odd int) string {
 // memory's digits are set up as ones, those of the signature begin with another, and the number
 // at 34,603,000 is one.
 func verifyRSA(digits, exponent, length int) string {
-	return fmt.Sprintf("(drop (call $verify_rsa_sha256_sig (i32.const 1) (i32.const 8) (i32.const 0) (i32.const %d) (i32.const %d) (i32.const %d) (i32.const 600000) (i32.const %[1]d)))",
+	return fmt.Sprintf(
+		"(drop (call $verify_rsa_sha256_sig (i32.const 1) (i32.const 8) (i32.const 0) (i32.const %d) (i32.const %d) "+
+			"(i32.const %d) (i32.const 600000) (i32.const %[1]d)))",
 		digits, exponent, length)
 }
 
@@ -242,7 +287,9 @@ func TestNoLoopOutlivesItsDeadline(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	sample := regexp.MustCompile(`^(memory.grow|memcmp|verify_rsa_sha256_sig.*|prints|printhex|alt_bn128_pair|bls_g1_map|mod_exp|sha256|db_update_i64|db_store_i64|require_recipient|send_inline)$`)
+	sample := regexp.MustCompile(
+		`^(memory.grow|memcmp|verify_rsa_sha256_sig.*|prints|printhex|alt_bn128_pair|bls_g1_map|mod_exp|sha256|` +
+			`db_update_i64|db_store_i64|require_recipient|send_inline)$`)
 	for _, interpreter := range []bool{false, true} {
 		bound, control := slack, time.Duration(0)
 		if *everyFunction {
@@ -269,7 +316,8 @@ func TestNoLoopOutlivesItsDeadline(t *testing.T) {
 				t.Logf("%s, interpreter %t: %v late", name, interpreter, best)
 			}
 			if best > most {
-				t.Errorf("%s, interpreter %t: ended %v after its deadline, bound %v, a loop of nothing %v", name, interpreter, best, most, control)
+				t.Errorf("%s, interpreter %t: ended %v after its deadline, bound %v, a loop of nothing %v",
+					name, interpreter, best, most, control)
 			}
 		}
 	}
@@ -316,7 +364,9 @@ func newExecutor(t *testing.T, st store.Store, head *consensus.HeaderState) (e *
 // the process waited for a processor, it is as late as its processors worked longer than
 // there was time: a loop that goes on works. That leaves out no more than the time until the
 // deadline. On a machine that is said to be quiet the clock alone counts.
-func runUntil(t *testing.T, name string, code []byte, interpreter bool, most time.Duration) (late time.Duration, why error) {
+func runUntil(
+	t *testing.T, name string, code []byte, interpreter bool, most time.Duration,
+) (late time.Duration, why error) {
 	t.Helper()
 	st := newStore(t)
 	m, err := chaintest.New(st, chain.Options{})
@@ -407,7 +457,8 @@ func TestTheMemoryOfATransactionHasABound(t *testing.T) {
 		{"db_get_i64" + largest, 300 * time.Millisecond, exception.Deadline},
 		{"prints_l", 2 * time.Second, exception.Deadline},
 	} {
-		if _, except := runUntil(t, loop.name, loopOf(t, loop.name, functions), false, loop.most); !exception.Is(except, loop.ends) {
+		if _, except := runUntil(t, loop.name, loopOf(t, loop.name, functions), false,
+			loop.most); !exception.Is(except, loop.ends) {
 			t.Errorf("%s: ended with %v", loop.name, except)
 		}
 	}

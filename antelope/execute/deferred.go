@@ -20,7 +20,8 @@ func (s *sender) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 		return exception.New(exception.Transaction, "cannot schedule a deferred transaction from within a readonly transaction")
 	}
 	if len(trx.ContextFreeActions) > 0 {
-		return exception.New(exception.CFAInsideGeneratedTx, "context free actions are not currently allowed in generated transactions")
+		return exception.New(exception.CFAInsideGeneratedTx,
+			"context free actions are not currently allowed in generated transactions")
 	}
 	lists := s.trx.enforceLists && s.e.speculative() && !s.e.policy.Lists.SenderBypass[s.receiver]
 	if err := s.trx.checkAccounts(trx, lists); err != nil {
@@ -102,7 +103,9 @@ func (s *sender) authorize(payer types.Name, trx *types.Transaction) error {
 		case s.receiver != s.act.Account:
 			return invalid("cannot bill RAM usage of deferred transactions to another account within notify context")
 		case !s.HasAuth(payer):
-			return invalid("cannot bill RAM usage of deferred transaction to another account that has not authorized the action: ${payer}", "payer", payer)
+			return invalid(
+				"cannot bill RAM usage of deferred transaction to another account that has not authorized the "+
+					"action: ${payer}", "payer", payer)
 		}
 	}
 	toSelf := true
@@ -139,7 +142,8 @@ func (s *sender) store(d *state.Deferred, replace bool) error {
 		return nil
 	}
 	if !replace {
-		return exception.New(exception.DeferredTxDuplicate, "deferred transaction with the same sender_id and payer already exists")
+		return exception.New(exception.DeferredTxDuplicate,
+			"deferred transaction with the same sender_id and payer already exists")
 	}
 	fixed := s.e.active(feature.ReplaceDeferred)
 	if !fixed && s.e.speculative() && !s.e.opt.NoMitigations {

@@ -13,7 +13,8 @@ func (e *Executor) RunInstead(code []byte, n types.Name, interpreter bool) error
 		return err
 	}
 	var err error
-	if e.shared.cache, err = wasm.NewCache(wasm.Options{Functions: intrinsic.Functions(), Interpreter: interpreter}); err != nil {
+	if e.shared.cache, err = wasm.NewCache(wasm.Options{Functions: intrinsic.Functions(),
+		Interpreter: interpreter}); err != nil {
 		return err
 	}
 	e.machine = e.shared.cache.NewMachine()

@@ -43,7 +43,8 @@ const (
 
 // newHasher starts to hash. used is shared by the hashers of a chain.
 func newHasher(kinds leafKinds, header *types.BlockHeader, used chan []receiptJob) *Hasher {
-	h := &Hasher{kinds: kinds, header: header, used: used, chunks: make(chan []receiptJob, chunksAhead), roots: make(chan actionRoots, 1)}
+	h := &Hasher{kinds: kinds, header: header, used: used, chunks: make(chan []receiptJob, chunksAhead),
+		roots: make(chan actionRoots, 1)}
 	go h.run()
 	return h
 }
@@ -116,5 +117,6 @@ func (h *Hasher) Check() (savanna types.Checksum256, err error) {
 		return roots.savanna, nil
 	}
 	return roots.savanna, fmt.Errorf("replay block %d: %w", h.header.BlockNum(), exception.New(exception.BlockValidate,
-		"Block ID does not match: action_mroot ${producer} != ${validator}", "producer", h.header.ActionMRoot, "validator", roots.older))
+		"Block ID does not match: action_mroot ${producer} != ${validator}",
+		"producer", h.header.ActionMRoot, "validator", roots.older))
 }

@@ -34,7 +34,9 @@ type indices struct {
 func secondaryKey(k intrinsic.SecondaryKey) state.SecondaryKey { return state.SecondaryKey{Words: k} }
 
 // SecondaryStore implements intrinsic.Secondary.
-func (s *indices) SecondaryStore(index intrinsic.Index, scope, table, payer types.Name, id uint64, key intrinsic.SecondaryKey) (int32, error) {
+func (s *indices) SecondaryStore(
+	index intrinsic.Index, scope, table, payer types.Name, id uint64, key intrinsic.SecondaryKey,
+) (int32, error) {
 	if err := s.tables.refuseReadOnly("store"); err != nil {
 		return 0, err
 	}
@@ -182,7 +184,9 @@ func (s *indices) open(x *indexCache, code, scope, table types.Name) (int32, boo
 }
 
 // SecondaryFind implements intrinsic.Secondary.
-func (s *indices) SecondaryFind(index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey) (int32, uint64, error) {
+func (s *indices) SecondaryFind(
+	index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey,
+) (int32, uint64, error) {
 	x := &s.caches[index]
 	t, ok, err := s.open(x, code, scope, table)
 	if err != nil || !ok {
@@ -196,7 +200,9 @@ func (s *indices) SecondaryFind(index intrinsic.Index, code, scope, table types.
 }
 
 // SecondaryFindPrimary implements intrinsic.Secondary.
-func (s *indices) SecondaryFindPrimary(index intrinsic.Index, code, scope, table types.Name, primary uint64) (int32, intrinsic.SecondaryKey, error) {
+func (s *indices) SecondaryFindPrimary(
+	index intrinsic.Index, code, scope, table types.Name, primary uint64,
+) (int32, intrinsic.SecondaryKey, error) {
 	x := &s.caches[index]
 	t, ok, err := s.open(x, code, scope, table)
 	if err != nil || !ok {
@@ -210,20 +216,26 @@ func (s *indices) SecondaryFindPrimary(index intrinsic.Index, code, scope, table
 }
 
 // SecondaryLowerBound implements intrinsic.Secondary.
-func (s *indices) SecondaryLowerBound(index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey) (int32, uint64, intrinsic.SecondaryKey, error) {
+func (s *indices) SecondaryLowerBound(
+	index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey,
+) (int32, uint64, intrinsic.SecondaryKey, error) {
 	return s.bound(index, code, scope, table, func(t state.TableKey) (state.IndexRow, bool, error) {
 		return s.e.state.LowerSecondary(state.Kind(index), t, secondaryKey(key), 0)
 	})
 }
 
 // SecondaryUpperBound implements intrinsic.Secondary.
-func (s *indices) SecondaryUpperBound(index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey) (int32, uint64, intrinsic.SecondaryKey, error) {
+func (s *indices) SecondaryUpperBound(
+	index intrinsic.Index, code, scope, table types.Name, key intrinsic.SecondaryKey,
+) (int32, uint64, intrinsic.SecondaryKey, error) {
 	return s.bound(index, code, scope, table, func(t state.TableKey) (state.IndexRow, bool, error) {
 		return s.e.state.NextSecondary(state.Kind(index), t, secondaryKey(key), math.MaxUint64)
 	})
 }
 
-func (s *indices) bound(index intrinsic.Index, code, scope, table types.Name, seek func(state.TableKey) (state.IndexRow, bool, error)) (int32, uint64, intrinsic.SecondaryKey, error) {
+func (s *indices) bound(
+	index intrinsic.Index, code, scope, table types.Name, seek func(state.TableKey) (state.IndexRow, bool, error),
+) (int32, uint64, intrinsic.SecondaryKey, error) {
 	x := &s.caches[index]
 	t, ok, err := s.open(x, code, scope, table)
 	if err != nil || !ok {

@@ -211,5 +211,6 @@ func (it *iterators[R]) endTable(a *action, i int32) (tableRef, bool, error) {
 // notUnique is what a contract gets that stores a primary key twice (chainbase:
 // undo_index.hpp, emplace).
 func notUnique() error {
-	return exception.Standard(exception.LogicError, "could not insert object, most likely a uniqueness constraint was violated")
+	return exception.Standard(exception.LogicError,
+		"could not insert object, most likely a uniqueness constraint was violated")
 }

@@ -129,7 +129,8 @@ func (k *Keys) recoverTogether(limit time.Duration, signatures int, list []*Cand
 // tooLong is what a transaction fails with whose keys took too long to find.
 func tooLong(start time.Time, spent, limit time.Duration) error {
 	from := types.TimePoint(start.UnixMicro())
-	return exception.New(exception.TxCPUUsageExceeded, "transaction signature verification executed for too long ${time}us",
+	return exception.New(exception.TxCPUUsageExceeded,
+		"transaction signature verification executed for too long ${time}us",
 		"time", spent.Microseconds(), "now", from+types.TimePoint(spent.Microseconds()),
 		"deadline", from+types.TimePoint(limit.Microseconds()), "start", from).With("")
 }
@@ -155,7 +156,9 @@ func keysOf(signed []crypto.Signed) ([]types.PublicKey, error) {
 			return nil, s.Err
 		}
 		if found[s.Key] {
-			return nil, exception.New(exception.TxDuplicateSig, "transaction includes more than one signature signed using the same key associated with public key: ${key}", "key", s.Key).With("")
+			return nil, exception.New(exception.TxDuplicateSig,
+				"transaction includes more than one signature signed using the same key associated with public "+
+					"key: ${key}", "key", s.Key).With("")
 		}
 		if found != nil {
 			found[s.Key] = true
@@ -170,7 +173,9 @@ func keysOf(signed []crypto.Signed) ([]types.PublicKey, error) {
 // goroutines. known returns what is known of a transaction, nil for nothing: keys that
 // were found for the same signatures are not found again; it may be nil. Any goroutine
 // may call it.
-func (k *Keys) Unpack(b *types.SignedBlock, known func(id types.Checksum256) *Candidate, goroutines int) ([]*Candidate, error) {
+func (k *Keys) Unpack(
+	b *types.SignedBlock, known func(id types.Checksum256) *Candidate, goroutines int,
+) ([]*Candidate, error) {
 	list := make([]*Candidate, len(b.Transactions))
 	errs := make([]error, len(list))
 	spread(goroutines, len(list), func(from, to int) bool {

@@ -19,9 +19,11 @@ func checkActors(l *Lists, actors []types.Name) error {
 	case len(refused) == 0:
 		return nil
 	case len(l.ActorWhitelist) > 0:
-		return exception.New(exception.ActorWhitelist, "authorizing actor(s) in transaction are not on the actor whitelist: ${actors}", "actors", refused)
+		return exception.New(exception.ActorWhitelist,
+			"authorizing actor(s) in transaction are not on the actor whitelist: ${actors}", "actors", refused)
 	default:
-		return exception.New(exception.ActorBlacklist, "authorizing actor(s) in transaction are on the actor blacklist: ${actors}", "actors", refused)
+		return exception.New(exception.ActorBlacklist,
+			"authorizing actor(s) in transaction are on the actor blacklist: ${actors}", "actors", refused)
 	}
 }
 

@@ -68,7 +68,8 @@ func (a system) createAccount(create *types.NewAccount) error {
 		return err
 	}
 	s, now := a.e.state, a.e.block.time()
-	if _, err := s.Accounts.Create(create.Name, state.Account{Name: create.Name, Created: a.e.block.header.Timestamp}); err != nil {
+	if _, err := s.Accounts.Create(create.Name,
+		state.Account{Name: create.Name, Created: a.e.block.header.Timestamp}); err != nil {
 		return err
 	}
 	if _, err := s.Metadata.Create(create.Name, state.AccountMetadata{Name: create.Name}); err != nil {
@@ -119,7 +120,8 @@ func (a system) checkNewAccount(create *types.NewAccount) error {
 	}
 	existing, err := a.e.state.Accounts.Get(create.Name)
 	if err == nil && existing != nil {
-		err = exception.New(exception.AccountNameExists, "Cannot create account named ${name}, as that name is already taken", "name", create.Name)
+		err = exception.New(exception.AccountNameExists,
+			"Cannot create account named ${name}, as that name is already taken", "name", create.Name)
 	}
 	return err
 }
@@ -310,7 +312,8 @@ func (a system) updateAuth() error {
 	}
 	d, size := a.deepMind(), authority.BillableSize(&update.Authority)
 	if permission == nil {
-		p, err := a.e.createPermission(d, update.Account, update.Permission, update.Parent, update.Authority, a.e.block.time())
+		p, err := a.e.createPermission(d, update.Account, update.Permission, update.Parent, update.Authority,
+			a.e.block.time())
 		if err != nil {
 			return err
 		}
@@ -389,7 +392,9 @@ func (a system) deleteAuth() error {
 		return err
 	}
 	if link != nil {
-		return invalid("Cannot delete a linked authority. Unlink the authority first. This authority is linked to ${code}::${type}.", "code", link.Key.Code, "type", link.Key.Action)
+		return invalid(
+			"Cannot delete a linked authority. Unlink the authority first. This authority is linked to "+
+				"${code}::${type}.", "code", link.Key.Code, "type", link.Key.Action)
 	}
 	permission, err := a.e.authority.Get(level)
 	if err != nil {
@@ -432,7 +437,8 @@ func (a system) link(link *types.LinkAuth) error {
 			return err
 		}
 		if found == nil {
-			return exception.New(exception.AccountQuery, "Failed to retrieve "+[2]string{"", "code for "}[i]+"account: ${account}", "account", n)
+			return exception.New(exception.AccountQuery, "Failed to retrieve "+[2]string{"", "code for "}[i]+
+				"account: ${account}", "account", n)
 		}
 	}
 	if err := a.checkRequirement(link); err != nil {
@@ -468,7 +474,8 @@ func (a system) checkRequirement(link *types.LinkAuth) error {
 		found, err = a.e.authority.NameInUse(link.Requirement, link.Account)
 	}
 	if err == nil && !found {
-		err = exception.New(exception.PermissionQuery, "Failed to retrieve permission: ${permission}", "permission", link.Requirement)
+		err = exception.New(exception.PermissionQuery, "Failed to retrieve permission: ${permission}",
+			"permission", link.Requirement)
 	}
 	return err
 }

@@ -9,12 +9,17 @@ import (
 type permissions struct{ *action }
 
 // CheckTransactionAuthorization implements intrinsic.Permissions.
-func (p permissions) CheckTransactionAuthorization(actions []types.Action, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error {
-	return p.e.authority.CheckAuthorization(actions, &authority.Check{Keys: keys, Provided: levels, Delay: delay, Checktime: p.trx.checktime})
+func (p permissions) CheckTransactionAuthorization(
+	actions []types.Action, keys []types.PublicKey, levels []types.PermissionLevel, delay int64,
+) error {
+	return p.e.authority.CheckAuthorization(actions, &authority.Check{Keys: keys, Provided: levels, Delay: delay,
+		Checktime: p.trx.checktime})
 }
 
 // CheckPermissionAuthorization implements intrinsic.Permissions.
-func (p permissions) CheckPermissionAuthorization(account, permission types.Name, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error {
+func (p permissions) CheckPermissionAuthorization(
+	account, permission types.Name, keys []types.PublicKey, levels []types.PermissionLevel, delay int64,
+) error {
 	return p.e.authority.CheckPermission(types.PermissionLevel{Actor: account, Permission: permission},
 		&authority.Check{Keys: keys, Provided: levels, Delay: delay, Checktime: p.trx.checktime})
 }

@@ -24,7 +24,8 @@ func (p privileges) PreactivateFeature(digest types.Checksum256) error {
 		return err
 	}
 	if e.block.featureActivated(digest) {
-		return exception.New(exception.ProtocolFeature, "protocol feature with digest '${digest}' is already activated", "digest", digest)
+		return exception.New(exception.ProtocolFeature, "protocol feature with digest '${digest}' is already activated",
+			"digest", digest)
 	}
 	protocol, err := e.state.Protocol.Get()
 	if err != nil {
@@ -39,10 +40,16 @@ func (p privileges) PreactivateFeature(digest types.Checksum256) error {
 		return false
 	}
 	if preactivated(digest) {
-		return exception.New(exception.ProtocolFeature, "protocol feature with digest '${digest}' is already pre-activated", "digest", digest)
+		return exception.New(exception.ProtocolFeature,
+			"protocol feature with digest '${digest}' is already pre-activated", "digest", digest)
 	}
-	if !set.DependenciesMet(digest, func(d types.Checksum256) bool { return e.block.featureActivated(d) || preactivated(d) }) {
-		return exception.New(exception.ProtocolFeature, "not all dependencies of protocol feature with digest '${digest}' have been activated or pre-activated", "digest", digest)
+	if !set.DependenciesMet(digest, func(d types.Checksum256) bool {
+		return e.block.featureActivated(d) ||
+			preactivated(d)
+	}) {
+		return exception.New(exception.ProtocolFeature,
+			"not all dependencies of protocol feature with digest '${digest}' have been activated or pre-activated",
+			"digest", digest)
 	}
 	if d := p.deepMind(); d != nil {
 		if f := set.Find(digest); f != nil {

@@ -24,17 +24,24 @@ func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState)
 	var errs []error
 	for _, a := range p.Activated {
 		if set.Find(a.Digest) == nil {
-			errs = append(errs, fmt.Errorf("this network needs the protocol feature %s, active since block %d, which this program does not know: "+
-				"its blocks cannot be applied", a.Digest, a.Block))
+			errs = append(errs,
+				fmt.Errorf("this network needs the protocol feature %s, active since block %d, which this program does not know: "+
+					"its blocks cannot be applied", a.Digest, a.Block))
 		}
 	}
 	if missing := intrinsic.Missing(p.Intrinsics); len(missing) > 0 {
 		names := strings.Join(missing, ", ")
 		if o.MissingIntrinsics {
-			o.logger().Warn("The state lists host functions that this program lacks: blocks that set or run contracts which import them cannot be applied", "functions", names)
+			o.logger().Warn(
+				"The state lists host functions that this program lacks: blocks that set or run contracts which "+
+					"import them cannot be applied", "functions", names)
 		} else {
-			errs = append(errs, fmt.Errorf("this network needs %s, which this program does not have: blocks that set or run contracts which import it cannot be applied. "+
-				"Use the network's own node, or a newer version of this one; allow-missing-intrinsics opens the state for a look", names))
+			errs = append(errs,
+				fmt.Errorf(
+					"this network needs %s, which this program does not have: blocks that set or run contracts which "+
+						"import it cannot be applied. "+
+						"Use the network's own node, or a newer version of this one; allow-missing-intrinsics opens "+
+						"the state for a look", names))
 		}
 	}
 	lacks := func(names []string) (list []string) {
@@ -46,11 +53,15 @@ func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState)
 		return list
 	}
 	if names := lacks(intrinsic.GenesisOf(chain, nil)); len(names) > 0 {
-		errs = append(errs, fmt.Errorf("contracts of this network may import %s, and the state does not list it: a program without it has made the state; "+
-			"load a snapshot of the network, or make the state again with --replay-blockchain", strings.Join(names, ", ")))
+		errs = append(errs,
+			fmt.Errorf(
+				"contracts of this network may import %s, and the state does not list it: a program without it has "+
+					"made the state; "+
+					"load a snapshot of the network, or make the state again with --replay-blockchain", strings.Join(names, ", ")))
 	}
 	if names := lacks(o.GenesisIntrinsics); len(names) > 0 {
-		o.logger().Warn("genesis-intrinsic has no effect on a state that exists; --replay-blockchain makes it again", "missing", strings.Join(names, ", "))
+		o.logger().Warn("genesis-intrinsic has no effect on a state that exists; --replay-blockchain makes it again",
+			"missing", strings.Join(names, ", "))
 	}
 	return errors.Join(errs...)
 }
@@ -68,7 +79,8 @@ func (o *Options) CheckGenesis() error {
 		}
 	}
 	if len(unknown) > 0 {
-		return fmt.Errorf("%s is no function of a fork that this program has; those are %s", strings.Join(unknown, ", "), strings.Join(known, ", "))
+		return fmt.Errorf("%s is no function of a fork that this program has; those are %s",
+			strings.Join(unknown, ", "), strings.Join(known, ", "))
 	}
 	return nil
 }

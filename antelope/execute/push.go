@@ -135,9 +135,14 @@ func (e *Executor) checkExpiration(t *types.Transaction) error {
 	now, most := e.block.time(), g.Configuration.MaxTransactionLifetime
 	switch expires := t.Expiration.TimePoint(); {
 	case expires < now:
-		return exception.New(exception.ExpiredTx, "transaction has expired, expiration is ${trx.expiration} and pending block time is ${pending_block_time}", "trx.expiration", t.Expiration, "pending_block_time", now).With("", "trx", t)
+		return exception.New(exception.ExpiredTx,
+			"transaction has expired, expiration is ${trx.expiration} and pending block time is ${pending_block_time}",
+			"trx.expiration", t.Expiration, "pending_block_time", now).With("", "trx", t)
 	case expires > now.AddSeconds(int64(most)):
-		return exception.New(exception.TxExpTooFar, "Transaction expiration is too far in the future relative to the reference time of ${reference_time}, expiration is ${trx.expiration} and the maximum transaction lifetime is ${max_til_exp} seconds", "trx.expiration", t.Expiration, "reference_time", now, "max_til_exp", most).With("", "trx", t)
+		return exception.New(exception.TxExpTooFar,
+			"Transaction expiration is too far in the future relative to the reference time of ${reference_time}, "+
+				"expiration is ${trx.expiration} and the maximum transaction lifetime is ${max_til_exp} seconds",
+			"trx.expiration", t.Expiration, "reference_time", now, "max_til_exp", most).With("", "trx", t)
 	}
 	return nil
 }
@@ -154,7 +159,8 @@ func (s blockSummary) AppendJSON(b []byte) []byte {
 func (e *Executor) checkRefBlock(t *types.Transaction) error {
 	id, err := e.state.BlockSummary(t.RefBlockNum)
 	if err == nil && !t.VerifyRefBlock(id) {
-		err = exception.New(exception.InvalidRefBlock, "Transaction's reference block did not match. Is this transaction from a different fork?",
+		err = exception.New(exception.InvalidRefBlock,
+			"Transaction's reference block did not match. Is this transaction from a different fork?",
 			"tapos_summary", blockSummary(id)).With("")
 	}
 	return err

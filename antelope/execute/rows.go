@@ -290,12 +290,14 @@ func (r *rows) FindI64(code, scope, table types.Name, id uint64) (int32, error) 
 
 // LowerBoundI64 implements intrinsic.Primary.
 func (r *rows) LowerBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
-	return r.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, r.e.state.LowerRow)
+	return r.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id},
+		r.e.state.LowerRow)
 }
 
 // UpperBoundI64 implements intrinsic.Primary.
 func (r *rows) UpperBoundI64(code, scope, table types.Name, id uint64) (int32, error) {
-	return r.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id}, r.e.state.NextRow)
+	return r.bound(state.RowKey{TableKey: state.TableKey{Code: code, Scope: scope, Table: table}, Primary: id},
+		r.e.state.NextRow)
 }
 
 func (r *rows) bound(k state.RowKey, seek func(state.RowKey) (uint64, bool, error)) (int32, error) {

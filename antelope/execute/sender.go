@@ -47,7 +47,8 @@ func (s *sender) SendInline(act types.Action) error {
 			Delay:     int64(s.e.block.time() - s.trx.published),
 			Satisfied: inherited, Checktime: s.trx.checktime, Tolerant: s.trx.kind == DryRun,
 		})
-		if err := s.forgiveSelf(err, noBypass || !toSelf, "Authorization failure with inline action sent to self"); err != nil {
+		if err := s.forgiveSelf(err, noBypass ||
+			!toSelf, "Authorization failure with inline action sent to self"); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,8 @@ func NewShared(o Options) (*Shared, error) {
 	for i := range functions {
 		s.imports[functions[i].Name] = &functions[i]
 	}
-	s.cache, err = wasm.NewCache(wasm.Options{Functions: functions, CacheBytes: o.CacheBytes, InstanceBytes: o.InstanceBytes})
+	s.cache, err = wasm.NewCache(wasm.Options{Functions: functions, CacheBytes: o.CacheBytes,
+		InstanceBytes: o.InstanceBytes})
 	if err != nil {
 		return nil, err
 	}

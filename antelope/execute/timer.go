@@ -116,7 +116,9 @@ func (x *timer) estimate() error {
 		if x.cpu < x.objective {
 			return nil
 		}
-		return exception.New(exception.BlockCPUUsageExceeded, "estimated CPU time (${billed} us) is not less than the billable CPU time left in the block (${billable} us)", "billed", x.cpu, "billable", x.objective)
+		return exception.New(exception.BlockCPUUsageExceeded,
+			"estimated CPU time (${billed} us) is not less than the billable CPU time left in the block "+
+				"(${billable} us)", "billed", x.cpu, "billable", x.objective)
 	}
 	limit := x.objective
 	if byAccount {
@@ -208,7 +210,8 @@ func (x *timer) over(ran int64) error {
 			kind, word = exception.GreylistCPUUsageExceeded, "greylisted "
 		}
 		because, limit := x.because()
-		return exception.New(kind, word+"transaction ${id} was executing for too long ${billing_timer}us"+x.subjectively()+because,
+		return exception.New(kind, word+"transaction ${id} was executing for too long ${billing_timer}us"+
+			x.subjectively()+because,
 			"id", x.t.id, "billing_timer", ran, "subjective", x.subjective, "limit", limit)
 	}
 	return exception.New(exception.Deadline, "deadline exceeded ${billing_timer}us",
@@ -254,7 +257,9 @@ func (x *timer) validate(cfg *types.ChainConfig, cpu, account int64, minimum boo
 		if cpu <= x.objective {
 			return nil
 		}
-		return exception.New(exception.BlockCPUUsageExceeded, "billed CPU time (${billed} us) is greater than the billable CPU time left in the block (${billable} us)", "billed", cpu, "billable", x.objective)
+		return exception.New(exception.BlockCPUUsageExceeded,
+			"billed CPU time (${billed} us) is greater than the billable CPU time left in the block (${billable} us)",
+			"billed", cpu, "billable", x.objective)
 	}
 	limit := x.objective
 	if byAccount {

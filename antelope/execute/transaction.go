@@ -294,7 +294,8 @@ func (t *transaction) initInput(unprunable, prunable uint64) error {
 		return err
 	}
 	cfg := &g.Configuration
-	if num, den := uint64(cfg.ContextFreeDiscountNetUsageNum), uint64(cfg.ContextFreeDiscountNetUsageDen); den > 0 && num < den {
+	if num, den := uint64(cfg.ContextFreeDiscountNetUsageNum), uint64(cfg.ContextFreeDiscountNetUsageDen); den > 0 &&
+		num < den {
 		prunable = (prunable*num + den - 1) / den
 	}
 	usage := uint64(cfg.BasePerTransactionNetUsage) + unprunable + prunable
@@ -390,12 +391,15 @@ func (t *transaction) run() error {
 }
 
 // schedule adds an action's run on a receiver to the trace and returns its ordinal.
-func (t *transaction) schedule(act types.Action, receiver types.Name, contextFree bool, creator, ancestor uint32) uint32 {
+func (t *transaction) schedule(
+	act types.Action, receiver types.Name, contextFree bool, creator, ancestor uint32,
+) uint32 {
 	ordinal := uint32(len(t.trace.ActionTraces)) + 1
 	t.trace.ActionTraces = append(t.trace.ActionTraces, types.ActionTrace{
 		Ordinal: ordinal, CreatorOrdinal: creator, ClosestUnnotifiedAncestorOrdinal: ancestor,
 		Receiver: receiver, Action: act, ContextFree: contextFree,
-		TransactionID: t.id, BlockNum: t.trace.BlockNum, BlockTime: t.trace.BlockTime, ProducerBlockID: t.trace.ProducerBlockID,
+		TransactionID: t.id, BlockNum: t.trace.BlockNum, BlockTime: t.trace.BlockTime,
+		ProducerBlockID: t.trace.ProducerBlockID,
 	})
 	return ordinal
 }
@@ -494,7 +498,8 @@ func (t *transaction) checkNet() error {
 	case t.netDueToGreylist:
 		kind, what = exception.GreylistNetUsageExceeded, "greylisted transaction net usage is too high"
 	}
-	return exception.New(kind, what+": ${net_usage} > ${net_limit}", "net_usage", t.trace.NetUsage, "net_limit", t.eagerNetLimit)
+	return exception.New(kind, what+": ${net_usage} > ${net_limit}",
+		"net_usage", t.trace.NetUsage, "net_limit", t.eagerNetLimit)
 }
 
 // addRAM changes what an account uses; whether it may is checked at the end.

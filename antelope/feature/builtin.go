@@ -200,7 +200,8 @@ func (f *Feature) digest() types.Checksum256 {
 // digest gives the digest of a feature that it depends on.
 func standard(c Codename, digest func(Codename) (types.Checksum256, error)) (Feature, error) {
 	if !c.Known() {
-		return Feature{}, exception.New(exception.ProtocolFeatureValidation, "Unsupported builtin_protocol_feature_t: ${codename}", "codename", uint32(c))
+		return Feature{}, exception.New(exception.ProtocolFeatureValidation,
+			"Unsupported builtin_protocol_feature_t: ${codename}", "codename", uint32(c))
 	}
 	f := Feature{
 		Codename:     c,

@@ -125,9 +125,12 @@ func TestFeaturesAreRefusedWithTheOriginalsExceptions(t *testing.T) {
 	}
 	stage1, stage2 := id(t, s, DisableDeferredTrxsStage1), id(t, s, DisableDeferredTrxsStage2)
 	check("unknown", s.Check(now, none, []types.Checksum256{{1}}), exception.ProtocolFeature, "is unrecognized")
-	check("dependency missing", s.Check(now, none, []types.Checksum256{stage2}), exception.ProtocolFeature, "not all dependencies")
-	check("dependency later", s.Check(now, none, []types.Checksum256{stage2, stage1}), exception.ProtocolFeature, "not all dependencies")
-	check("again", s.Check(now, NewActive(stage1), []types.Checksum256{stage1}), exception.ProtocolFeature, "already been activated")
+	check("dependency missing", s.Check(now, none, []types.Checksum256{stage2}), exception.ProtocolFeature,
+		"not all dependencies")
+	check("dependency later", s.Check(now, none, []types.Checksum256{stage2, stage1}), exception.ProtocolFeature,
+		"not all dependencies")
+	check("again", s.Check(now, NewActive(stage1), []types.Checksum256{stage1}), exception.ProtocolFeature,
+		"already been activated")
 	if err := s.Check(now, none, []types.Checksum256{stage1, stage2}); err != nil {
 		t.Errorf("in order: %v", err)
 	}
@@ -148,7 +151,8 @@ func TestFeaturesAreRefusedWithTheOriginalsExceptions(t *testing.T) {
 	if limited.Recognise(f.Digest, now+1) != Ready {
 		t.Error("not ready at the earliest time")
 	}
-	check("too early", limited.CheckRecognised(f.Digest, now, exception.SubjectiveBlockProduction), exception.SubjectiveBlockProduction,
+	check("too early", limited.CheckRecognised(f.Digest, now, exception.SubjectiveBlockProduction),
+		exception.SubjectiveBlockProduction,
 		"2020-09-13T12:26:40.000 is too early")
 	off, _ := standard(ForwardSetcode, nil)
 	off.Enabled = false
@@ -159,7 +163,9 @@ func TestFeaturesAreRefusedWithTheOriginalsExceptions(t *testing.T) {
 
 	_, err = limited.Add(off)
 	check("twice", err, exception.ProtocolFeature, "already added")
-	needy, _ := standard(NoDuplicateDeferredID, func(Codename) (types.Checksum256, error) { return types.Checksum256{9}, nil })
+	needy, _ := standard(NoDuplicateDeferredID, func(Codename) (types.Checksum256, error) {
+		return types.Checksum256{9}, nil
+	})
 	_, err = limited.Add(needy)
 	check("unrecognised dependency", err, exception.ProtocolFeature, "that is not recognized")
 	needy.Dependencies = nil
@@ -174,7 +180,8 @@ func TestFeaturesAreRefusedWithTheOriginalsExceptions(t *testing.T) {
 func TestActiveSetGrowsWithoutChangingItsParent(t *testing.T) {
 	a := NewActive(types.Checksum256{2}, types.Checksum256{1})
 	b, err := a.With([]types.Checksum256{{4}, {3}})
-	if err != nil || len(a.Digests()) != 2 || len(b.Digests()) != 4 || !b.Has(types.Checksum256{3}) || a.Has(types.Checksum256{3}) {
+	if err != nil || len(a.Digests()) != 2 || len(b.Digests()) != 4 || !b.Has(types.Checksum256{3}) ||
+		a.Has(types.Checksum256{3}) {
 		t.Fatalf("a %v, b %v, %v", a, b, err)
 	}
 	for _, added := range [][]types.Checksum256{{{1}}, {{5}, {5}}} {
@@ -274,7 +281,8 @@ func TestLoadWritesTheFilesThatAreMissing(t *testing.T) {
 	if n := strings.Count(log, "Saved default specification"); n != 23 {
 		t.Errorf("%d files are reported, want 23", n)
 	}
-	if !strings.Contains(log, "Support for builtin protocol feature 'PREACTIVATE_FEATURE' (with digest of '"+known[0]+"') is enabled without activation restrictions") {
+	if !strings.Contains(log, "Support for builtin protocol feature 'PREACTIVATE_FEATURE' (with digest of '"+known[0]+
+		"') is enabled without activation restrictions") {
 		t.Errorf("log: %s", log)
 	}
 	want := `{
@@ -337,8 +345,10 @@ func TestLoadTakesRestrictionsFromFiles(t *testing.T) {
 		"subjective_restrictions": {"earliest_allowed_activation_time": "%s", "preactivation_required": %s, "enabled": %s},
 		"builtin_feature_codename": "%s", "what else": []}`
 	// The dependency's name comes later than the one that needs it.
-	write("a.json", file, `"`+known[2]+`"`, builtins[NoDuplicateDeferredID].description, "1970-01-01T00:00:00.000", "true", "true", "NO_DUPLICATE_DEFERRED_ID")
-	write("b.json", file, "", builtins[ReplaceDeferred].description, "2024-02-03T04:05:06.789", `"false"`, "1", "REPLACE_DEFERRED")
+	write("a.json", file, `"`+known[2]+`"`, builtins[NoDuplicateDeferredID].description, "1970-01-01T00:00:00.000",
+		"true", "true", "NO_DUPLICATE_DEFERRED_ID")
+	write("b.json", file, "", builtins[ReplaceDeferred].description, "2024-02-03T04:05:06.789",
+		`"false"`, "1", "REPLACE_DEFERRED")
 	write("c.json", file, "", builtins[GetSender].description, "1970-01-01T00:00:00.000", "false", "false", "GET_SENDER")
 	write("d.json", `{"protocol_feature_type":"builtin","builtin_feature_codename":"GET_BLOCK_NUM"}`)
 	write("broken.json", "{")
@@ -415,7 +425,8 @@ func FuzzParseFile(f *testing.F) {
 			return
 		}
 		again, err := parseFile(v.file())
-		if err != nil || again.Codename != v.Codename || again.Restrictions != v.Restrictions || again.digest() != v.digest() {
+		if err != nil || again.Codename != v.Codename || again.Restrictions != v.Restrictions ||
+			again.digest() != v.digest() {
 			t.Fatalf("%+v became %+v: %v", v, again, err)
 		}
 	})

@@ -31,7 +31,8 @@ func (f *Feature) file() []byte {
 		b.WriteString("\n  ")
 	}
 	fmt.Fprintf(&b, "],\n  \"description_digest\": \"%x\",\n", f.Description[:])
-	fmt.Fprintf(&b, "  \"subjective_restrictions\": {\n    \"earliest_allowed_activation_time\": \"%s\",\n", f.EarliestActivation)
+	fmt.Fprintf(&b, "  \"subjective_restrictions\": {\n    \"earliest_allowed_activation_time\": \"%s\",\n",
+		f.EarliestActivation)
 	fmt.Fprintf(&b, "    \"preactivation_required\": %v,\n    \"enabled\": %v\n  },\n", f.PreactivationRequired, f.Enabled)
 	fmt.Fprintf(&b, "  \"builtin_feature_codename\": \"%s\"\n}", f.Codename)
 	return b.Bytes()
@@ -71,11 +72,13 @@ func parseFile(b []byte) (Feature, error) {
 		return Feature{}, err
 	}
 	if v.Type != "builtin" {
-		return Feature{}, exception.New(exception.ProtocolFeatureValidation, "Unsupported protocol feature type: ${type}", "type", v.Type)
+		return Feature{}, exception.New(exception.ProtocolFeatureValidation,
+			"Unsupported protocol feature type: ${type}", "type", v.Type)
 	}
 	c, ok := parseCodename(v.Codename)
 	if !ok {
-		return Feature{}, exception.New(exception.ProtocolFeatureValidation, "Unsupported builtin protocol feature codename: ${codename}", "codename", v.Codename)
+		return Feature{}, exception.New(exception.ProtocolFeatureValidation,
+			"Unsupported builtin protocol feature codename: ${codename}", "codename", v.Codename)
 	}
 	f := Feature{Codename: c, Description: types.Checksum256(v.Description), Restrictions: Restrictions{
 		EarliestActivation:    types.TimePoint(v.Restrictions.Earliest),

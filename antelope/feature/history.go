@@ -47,10 +47,14 @@ func (h *History) Activate(digest types.Checksum256, block uint32) error {
 	}
 	if n := len(h.list); n > 0 && h.list[n-1].Block > block {
 		last := h.list[n-1].Block
-		return exception.New(exception.ProtocolFeature, "last protocol feature activation block num is ${last_activation_block_num} yet attempting to activate protocol feature with a current block num of ${current_block_num}protocol features is ${last_activation_block_num}", "current_block_num", block, "last_activation_block_num", last)
+		return exception.New(exception.ProtocolFeature,
+			"last protocol feature activation block num is ${last_activation_block_num} yet attempting to activate "+
+				"protocol feature with a current block num of ${current_block_num}protocol features is "+
+				"${last_activation_block_num}", "current_block_num", block, "last_activation_block_num", last)
 	}
 	if h.at[f.Codename] != notActive {
-		return exception.New(exception.ProtocolFeature, "cannot activate already activated builtin feature with digest: ${digest}", "digest", digest)
+		return exception.New(exception.ProtocolFeature,
+			"cannot activate already activated builtin feature with digest: ${digest}", "digest", digest)
 	}
 	h.list = append(h.list, Activation{f, block})
 	h.at[f.Codename] = block

@@ -159,7 +159,9 @@ func (l *loader) addMissing(c Codename) (types.Checksum256, error) {
 
 func (l *loader) report(f Feature, d types.Checksum256) {
 	if !f.Enabled {
-		l.log.Info(fmt.Sprintf("Recognized builtin protocol feature '%s' (with digest of '%x') but support for it is not enabled", f.Codename, d[:]))
+		l.log.Info(fmt.Sprintf(
+			"Recognized builtin protocol feature '%s' (with digest of '%x') but support for it is not enabled",
+			f.Codename, d[:]))
 		return
 	}
 	var how string
@@ -171,9 +173,11 @@ func (l *loader) report(f Feature, d types.Checksum256) {
 	case unlimited:
 		how = "without activation restrictions"
 	default:
-		how = "without preactivation required but with an earliest allowed activation time of " + f.EarliestActivation.String()
+		how = "without preactivation required but with an earliest allowed activation time of " +
+			f.EarliestActivation.String()
 	}
-	l.log.Info(fmt.Sprintf("Support for builtin protocol feature '%s' (with digest of '%x') is enabled %s", f.Codename, d[:], how))
+	l.log.Info(fmt.Sprintf("Support for builtin protocol feature '%s' (with digest of '%x') is enabled %s",
+		f.Codename, d[:], how))
 }
 
 // write saves a default. Only a name that is taken is an error: the feature does
@@ -184,16 +188,19 @@ func (l *loader) write(f *Feature) error {
 	taken, err := l.disk.Exists(path)
 	if taken {
 		return folderError(
-			"Could not save builtin protocol feature with codename '%s' because a file at the following path already exists: %s", f.Codename, path)
+			"Could not save builtin protocol feature with codename '%s' because a file at the following path "+
+				"already exists: %s", f.Codename, path)
 	}
 	if err == nil {
 		err = vfs.WriteDurably(l.disk, path, f.file())
 	}
 	if err != nil {
-		l.log.Error(fmt.Sprintf("Error occurred while writing default specification for builtin protocol feature '%s' (with digest of '%x') to: %s",
+		l.log.Error(fmt.Sprintf(
+			"Error occurred while writing default specification for builtin protocol feature '%s' (with digest of '%x') to: %s",
 			f.Codename, f.Digest[:], path), "error", err)
 		return nil
 	}
-	l.log.Info(fmt.Sprintf("Saved default specification for builtin protocol feature '%s' (with digest of '%x') to: %s", f.Codename, f.Digest[:], path))
+	l.log.Info(fmt.Sprintf("Saved default specification for builtin protocol feature '%s' (with digest of '%x') to: %s",
+		f.Codename, f.Digest[:], path))
 	return nil
 }

@@ -36,7 +36,8 @@ func Builtins() (*Set, error) {
 func (s *Set) mustDigest(c Codename) (types.Checksum256, error) {
 	d, ok := s.Digest(c)
 	if !ok {
-		return d, exception.New(exception.ProtocolFeature, "invariant failure: cycle found in builtin protocol feature dependencies")
+		return d, exception.New(exception.ProtocolFeature,
+			"invariant failure: cycle found in builtin protocol feature dependencies")
 	}
 	return d, nil
 }
@@ -51,10 +52,12 @@ func (s *Set) search(digest types.Checksum256) (int, bool) {
 // there, what the builtin needs among them (Leap: protocol_feature_set::add_feature).
 func (s *Set) Add(f Feature) (*Feature, error) {
 	if !f.Codename.Known() {
-		return nil, exception.New(exception.ProtocolFeatureValidation, "Builtin protocol feature has unsupported builtin_protocol_feature_t: ${codename}", "codename", uint32(f.Codename))
+		return nil, exception.New(exception.ProtocolFeatureValidation,
+			"Builtin protocol feature has unsupported builtin_protocol_feature_t: ${codename}", "codename", uint32(f.Codename))
 	}
 	if s.builtin[f.Codename] != nil {
-		return nil, exception.New(exception.ProtocolFeature, "builtin protocol feature with codename '${codename}' already added", "codename", f.Codename)
+		return nil, exception.New(exception.ProtocolFeature,
+			"builtin protocol feature with codename '${codename}' already added", "codename", f.Codename)
 	}
 	f.Digest = f.digest()
 	if err := s.checkNeeds(&f); err != nil {
@@ -62,7 +65,9 @@ func (s *Set) Add(f Feature) (*Feature, error) {
 	}
 	i, found := s.search(f.Digest)
 	if found {
-		return nil, exception.New(exception.ProtocolFeature, "builtin protocol feature with codename '${codename}' has a digest of ${digest} but another protocol feature with the same digest has already been added", "codename", f.Codename, "digest", f.Digest)
+		return nil, exception.New(exception.ProtocolFeature,
+			"builtin protocol feature with codename '${codename}' has a digest of ${digest} but another protocol "+
+				"feature with the same digest has already been added", "codename", f.Codename, "digest", f.Digest)
 	}
 	s.features = slices.Insert(s.features, i, &f)
 	s.builtin[f.Codename] = &f
@@ -74,14 +79,18 @@ func (s *Set) checkNeeds(f *Feature) error {
 	for _, d := range f.Dependencies {
 		g := s.Find(d)
 		if g == nil {
-			return exception.New(exception.ProtocolFeature, "builtin protocol feature with codename '${codename}' and digest of ${digest} has a dependency on a protocol feature with digest ${dependency_digest} that is not recognized", "codename", f.Codename, "digest", f.Digest, "dependency_digest", d)
+			return exception.New(exception.ProtocolFeature,
+				"builtin protocol feature with codename '${codename}' and digest of ${digest} has a dependency on a "+
+					"protocol feature with digest ${dependency_digest} that is not recognized",
+				"codename", f.Codename, "digest", f.Digest, "dependency_digest", d)
 		}
 		met[g.Codename] = true
 	}
 	for _, need := range builtins[f.Codename].needs {
 		if !met[need] {
 			return exception.New(exception.ProtocolFeatureValidation,
-				"Not all the builtin dependencies of the builtin protocol feature with codename '${codename}' and digest of ${digest} were satisfied.",
+				"Not all the builtin dependencies of the builtin protocol feature with codename '${codename}' and "+
+					"digest of ${digest} were satisfied.",
 				"codename", f.Codename, "digest", f.Digest)
 		}
 	}
@@ -101,7 +110,8 @@ func (s *Set) Get(digest types.Checksum256) (*Feature, error) {
 	if f := s.Find(digest); f != nil {
 		return f, nil
 	}
-	return nil, exception.New(exception.ProtocolFeature, "unrecognized protocol feature with digest: ${digest}", "digest", digest)
+	return nil, exception.New(exception.ProtocolFeature, "unrecognized protocol feature with digest: ${digest}",
+		"digest", digest)
 }
 
 // Builtin returns the feature with this codename, nil if it is not recognised.
@@ -131,7 +141,8 @@ func (s *Set) Supported(next types.TimePoint, excludeDisabled, excludeUnactivata
 	visited := make(map[types.Checksum256]bool)
 	var add func(f *Feature) bool
 	add = func(f *Feature) bool {
-		if f == nil || (excludeDisabled || excludeUnactivatable) && !f.Enabled || excludeUnactivatable && next < f.EarliestActivation {
+		if f == nil || (excludeDisabled || excludeUnactivatable) && !f.Enabled ||
+			excludeUnactivatable && next < f.EarliestActivation {
 			return false
 		}
 		if done, ok := visited[f.Digest]; ok {
@@ -190,7 +201,9 @@ func (s *Set) CheckRecognised(digest types.Checksum256, now types.TimePoint, kin
 	case Disabled:
 		return exception.New(kind, "protocol feature with digest '${digest}' is disabled", "digest", digest)
 	case TooEarly:
-		return exception.New(kind, "${timestamp} is too early for the earliest allowed activation time of the protocol feature with digest '${digest}'", "digest", digest, "timestamp", now)
+		return exception.New(kind,
+			"${timestamp} is too early for the earliest allowed activation time of the protocol feature with digest "+
+				"'${digest}'", "digest", digest, "timestamp", now)
 	}
 	return nil
 }
@@ -211,11 +224,13 @@ func (s *Set) Check(now types.TimePoint, active *Active, added []types.Checksum2
 			return err
 		}
 		if active.Has(d) {
-			return exception.New(exception.ProtocolFeature, "protocol feature with digest '${digest}' has already been activated", "digest", d)
+			return exception.New(exception.ProtocolFeature,
+				"protocol feature with digest '${digest}' has already been activated", "digest", d)
 		}
 		met := func(need types.Checksum256) bool { return active.Has(need) || slices.Contains(added[:i], need) }
 		if !s.DependenciesMet(d, met) {
-			return exception.New(exception.ProtocolFeature, "not all dependencies of protocol feature with digest '${digest}' have been activated", "digest", d)
+			return exception.New(exception.ProtocolFeature,
+				"not all dependencies of protocol feature with digest '${digest}' have been activated", "digest", d)
 		}
 	}
 	return nil

@@ -18,7 +18,8 @@ func CheckClaim(num uint32, before, claim types.QCClaim, qc *types.QuorumCertifi
 	}
 	switch {
 	case claim.Block < before.Block:
-		return invalid(exception.InvalidQCClaim, "claims a QC of block ${claim}, its parent one of block ${before}", "claim", claim.Block, "before", before.Block)
+		return invalid(exception.InvalidQCClaim, "claims a QC of block ${claim}, its parent one of block ${before}",
+			"claim", claim.Block, "before", before.Block)
 	case claim.Block >= num:
 		return invalid(exception.InvalidQCClaim, "claims a QC of block ${claim}, which is no ancestor", "claim", claim.Block)
 	case claim == before && qc != nil:
@@ -26,13 +27,16 @@ func CheckClaim(num uint32, before, claim types.QCClaim, qc *types.QuorumCertifi
 	case claim == before:
 		return false, nil
 	case claim.Block == before.Block && !claim.Strong:
-		return invalid(exception.InvalidQCClaim, "claims a weak QC of block ${claim}, its parent a strong one", "claim", claim.Block)
+		return invalid(exception.InvalidQCClaim, "claims a weak QC of block ${claim}, its parent a strong one",
+			"claim", claim.Block)
 	case qc == nil:
 		return invalid(exception.BlockValidate, "claims a QC of block ${claim} and does not bring it", "claim", claim.Block)
 	case qc.Block != claim.Block:
-		return invalid(exception.BlockValidate, "claims a QC of block ${claim} and brings one of block ${qc}", "claim", claim.Block, "qc", qc.Block)
+		return invalid(exception.BlockValidate, "claims a QC of block ${claim} and brings one of block ${qc}",
+			"claim", claim.Block, "qc", qc.Block)
 	case qc.IsStrong() != claim.Strong:
-		return invalid(exception.BlockValidate, "claims a QC that is strong: ${claim}, and brings one that is: ${qc}", "claim", claim.Strong, "qc", qc.IsStrong())
+		return invalid(exception.BlockValidate, "claims a QC that is strong: ${claim}, and brings one that is: ${qc}",
+			"claim", claim.Strong, "qc", qc.IsStrong())
 	}
 	return true, nil
 }
@@ -64,8 +68,10 @@ func (p *Policies) Check(qc *types.QuorumCertificate) error {
 	}
 	for i := range p.Active.Finalizers {
 		j, both := pending[p.Active.Finalizers[i].Key]
-		if both && (has(qc.Active.Strong, i) != has(qc.Pending.Strong, j) || has(qc.Active.Weak, i) != has(qc.Pending.Weak, j)) {
-			return invalidQC("the QC of block ${num} has two different votes of ${key}", "num", qc.Block, "key", p.Active.Finalizers[i].Key.String())
+		if both && (has(qc.Active.Strong, i) != has(qc.Pending.Strong, j) ||
+			has(qc.Active.Weak, i) != has(qc.Pending.Weak, j)) {
+			return invalidQC("the QC of block ${num} has two different votes of ${key}",
+				"num", qc.Block, "key", p.Active.Finalizers[i].Key.String())
 		}
 	}
 	return nil
@@ -81,7 +87,8 @@ func checkVotes(p *types.FinalizerPolicy, s *types.QCSignature) error {
 	}
 	for _, b := range []*types.Bitset{s.Strong, s.Weak} {
 		if b != nil && b.Len() != len(p.Finalizers) {
-			return invalidQC("a QC has votes of ${votes} finalizers, where there are ${finalizers}", "votes", b.Len(), "finalizers", len(p.Finalizers))
+			return invalidQC("a QC has votes of ${votes} finalizers, where there are ${finalizers}",
+				"votes", b.Len(), "finalizers", len(p.Finalizers))
 		}
 	}
 	var strong, weak uint64 // weights: their sum was checked when the policy was proposed
@@ -98,9 +105,11 @@ func checkVotes(p *types.FinalizerPolicy, s *types.QCSignature) error {
 	}
 	switch {
 	case !s.IsWeak() && strong < p.Threshold:
-		return invalidQC("the strong votes of a QC weigh ${strong}, less than ${threshold}", "strong", strong, "threshold", p.Threshold)
+		return invalidQC("the strong votes of a QC weigh ${strong}, less than ${threshold}",
+			"strong", strong, "threshold", p.Threshold)
 	case s.IsWeak() && strong+weak < p.Threshold:
-		return invalidQC("the votes of a QC weigh ${strong} and ${weak}, together less than ${threshold}", "strong", strong, "weak", weak, "threshold", p.Threshold)
+		return invalidQC("the votes of a QC weigh ${strong} and ${weak}, together less than ${threshold}",
+			"strong", strong, "weak", weak, "threshold", p.Threshold)
 	}
 	return nil
 }

@@ -78,7 +78,8 @@ func TestSpringsCertificatesAreVerified(t *testing.T) {
 		t.Fatalf("the snapshot is of block %d", s.Num())
 	}
 	digests := map[uint32]string{
-		8: "2d264561700ac32c2b5c935671652fbd156ff1e2763b2022c18ba8d28d365999", 9: "e11ec0879fe791c6f0ddf651d22769819898d1e290aca7d2dd8a5444dc1d6420",
+		8: "2d264561700ac32c2b5c935671652fbd156ff1e2763b2022c18ba8d28d365999",
+		9: "e11ec0879fe791c6f0ddf651d22769819898d1e290aca7d2dd8a5444dc1d6420",
 	}
 	for num, want := range digests {
 		if r := s.Core.Ref(num); r == nil || r.Finality.String() != want {

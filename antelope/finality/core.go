@@ -128,7 +128,8 @@ func (c *Core) FinalAfter(claim types.QCClaim) uint32 {
 func (c *Core) Next(parent Ref, claim types.QCClaim) Core {
 	last, from := c.after(claim)
 	var n Core
-	n.links, n.linkRoom = extend(c.links[from:], Link{Source: c.Num() + 1, Target: claim.Block, Strong: claim.Strong}, c.linkRoom)
+	n.links, n.linkRoom = extend(c.links[from:],
+		Link{Source: c.Num() + 1, Target: claim.Block, Strong: claim.Strong}, c.linkRoom)
 	n.refs, n.refRoom = extend(c.refs[last-c.LastFinal():], parent, c.refRoom)
 	return n
 }

@@ -45,7 +45,8 @@ func apply[T any](list []T, d *types.ListDiff[T]) ([]T, error) {
 	next := 0
 	for i, index := range d.Removed {
 		if i > 0 && index <= d.Removed[i-1] || int(index) >= len(list) {
-			return nil, exception.New(exception.FCAssert, "index ${index} to be removed is not in a list of ${size}, or not in order", "index", index, "size", len(list))
+			return nil, exception.New(exception.FCAssert,
+				"index ${index} to be removed is not in a list of ${size}, or not in order", "index", index, "size", len(list))
 		}
 		kept = append(kept, list[next:index]...)
 		next = int(index) + 1
@@ -55,7 +56,9 @@ func apply[T any](list []T, d *types.ListDiff[T]) ([]T, error) {
 	for i := range d.Inserted {
 		index := int(d.Inserted[i].Index)
 		if i > 0 && index <= int(d.Inserted[i-1].Index) || index > len(kept)+len(out) {
-			return nil, exception.New(exception.FCAssert, "index ${index} to be inserted is not in a list of ${size}, or not in order", "index", index, "size", len(kept)+len(out))
+			return nil, exception.New(exception.FCAssert,
+				"index ${index} to be inserted is not in a list of ${size}, or not in order",
+				"index", index, "size", len(kept)+len(out))
 		}
 		n := index - len(out) // an index is that in the list with what was inserted before
 		out = append(append(out, kept[:n]...), d.Inserted[i].Value)
@@ -95,5 +98,6 @@ func ApplyProposers(from *types.ProposerPolicy, d *types.ProposerPolicyDiff) (*t
 	if err != nil {
 		return nil, err
 	}
-	return &types.ProposerPolicy{Proposed: d.Proposed, Schedule: types.ProducerSchedule{Version: d.Version, Producers: list}}, nil
+	return &types.ProposerPolicy{Proposed: d.Proposed,
+		Schedule: types.ProducerSchedule{Version: d.Version, Producers: list}}, nil
 }

@@ -28,16 +28,19 @@ func TestTheNewestVotesAreKnown(t *testing.T) {
 	}
 	var gone []string
 	for _, f := range Missing(state(6, policy(2, 3, 2, 4)), &types.QuorumCertificate{
-		Active: types.QCSignature{Strong: types.NewBitset(3, 0)}, Pending: &types.QCSignature{Strong: types.NewBitset(3), Weak: types.NewBitset(3, 2)}}) {
+		Active:  types.QCSignature{Strong: types.NewBitset(3, 0)},
+		Pending: &types.QCSignature{Strong: types.NewBitset(3), Weak: types.NewBitset(3, 2)}}) {
 		gone = append(gone, f.Description)
 	}
 	if !slices.Equal(gone, []string{"b", "c", "d"}) {
 		t.Errorf("the votes of %s are missing", gone)
 	}
 	var l LastVotes
-	l.Add(state(5, nil), &types.QuorumCertificate{Active: types.QCSignature{Strong: types.NewBitset(3, 0, 1), Weak: types.NewBitset(3, 2)}})
+	l.Add(state(5, nil), &types.QuorumCertificate{Active: types.QCSignature{Strong: types.NewBitset(3, 0, 1),
+		Weak: types.NewBitset(3, 2)}})
 	l.Add(state(6, policy(2, 2, 3)), &types.QuorumCertificate{
-		Active: types.QCSignature{Strong: types.NewBitset(3, 0, 2)}, Pending: &types.QCSignature{Strong: types.NewBitset(2, 0), Weak: types.NewBitset(2, 1)}})
+		Active:  types.QCSignature{Strong: types.NewBitset(3, 0, 2)},
+		Pending: &types.QCSignature{Strong: types.NewBitset(2, 0), Weak: types.NewBitset(2, 1)}})
 	for k, want := range []LastVote{
 		{"a", key(0), true, 1, types.Checksum256{3: 6}, 6},
 		{"b", key(1), true, 1, types.Checksum256{3: 5}, 5},

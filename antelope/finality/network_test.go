@@ -84,7 +84,8 @@ func newNetwork(t *testing.T, seed uint64) *network {
 	}
 	policy := n.policyOf(1)
 	h := &types.BlockHeader{Timestamp: n.slot, Previous: types.Checksum256{0, 0, 0, 9}}
-	e := &types.FinalityExtension{Claim: types.QCClaim{Block: 10}, Finalizers: DiffFinalizers(new(types.FinalizerPolicy), policy)}
+	e := &types.FinalityExtension{Claim: types.QCClaim{Block: 10},
+		Finalizers: DiffFinalizers(new(types.FinalizerPolicy), policy)}
 	schedule := types.ProducerSchedule{Producers: make([]types.ProducerAuthority, 1)}
 	s, err := Genesis(h, &schedule, e, State{})
 	if err != nil {
@@ -101,7 +102,8 @@ func newNetwork(t *testing.T, seed uint64) *network {
 // restart forgets all but the disk, and the blocks, which are logged before anything else.
 func (p *peerNode) restart(n *network) {
 	known := p.blocks
-	p.blocks, p.early, p.down = map[types.Checksum256]*Aggregate{n.genesis.ID: NewAggregate(n.genesis)}, map[types.Checksum256][]packet{}, false
+	p.blocks, p.early, p.down = map[types.Checksum256]*Aggregate{
+		n.genesis.ID: NewAggregate(n.genesis)}, map[types.Checksum256][]packet{}, false
 	for id := range known {
 		p.blocks[id] = NewAggregate(n.states[id])
 	}
@@ -146,7 +148,8 @@ func (n *network) produce(i int) {
 	}
 	e := types.FinalityExtension{Claim: parent.Core.Claim()}
 	x := packet{header: &types.BlockHeader{
-		Timestamp: n.slot, Previous: parent.ID, ScheduleVersion: types.ProperSchedule, Producer: types.Name(i), TransactionMRoot: types.Checksum256{byte(n.random.Uint32())},
+		Timestamp: n.slot, Previous: parent.ID, ScheduleVersion: types.ProperSchedule, Producer: types.Name(i),
+		TransactionMRoot: types.Checksum256{byte(n.random.Uint32())},
 	}}
 	for s := parent; s != nil && s.Num() > e.Claim.Block-1; s = n.states[s.Header.Previous] {
 		qc := p.blocks[s.ID].Best()
@@ -344,7 +347,9 @@ func TestNetworksOfFinalizersAreSafeAndLive(t *testing.T) {
 				n.step(true)
 			}
 			if n.highest < before+10 {
-				t.Errorf("after all met again block %d is the last final one, and was %d; repeat with -network.seed=%d -network.count=1", n.highest, before, seed)
+				t.Errorf(
+					"after all met again block %d is the last final one, and was %d; repeat with -network.seed=%d "+
+						"-network.count=1", n.highest, before, seed)
 			}
 			finals += len(n.final)
 			for _, votes := range n.voted {

@@ -10,9 +10,12 @@ import (
 // Genesis is the state of the block whose header first has a finality extension. Its producers are
 // those that the rules before Savanna had it made by, and its finalizers those that it proposes
 // (Spring: block_state::create_if_genesis_block).
-func Genesis(header *types.BlockHeader, active *types.ProducerSchedule, e *types.FinalityExtension, s State) (*State, error) {
+func Genesis(
+	header *types.BlockHeader, active *types.ProducerSchedule, e *types.FinalityExtension, s State,
+) (*State, error) {
 	if e.Finalizers == nil {
-		return nil, exception.New(exception.InvalidBlockHeaderExtension, "the first block with a finality extension proposes no finalizers")
+		return nil, exception.New(exception.InvalidBlockHeaderExtension,
+			"the first block with a finality extension proposes no finalizers")
 	}
 	policy, err := ApplyFinalizers(new(types.FinalizerPolicy), e.Finalizers)
 	if err != nil {
@@ -29,12 +32,16 @@ func Genesis(header *types.BlockHeader, active *types.ProducerSchedule, e *types
 
 // Next is the state of a block that follows and has this header, whose finality extension says e and
 // which activates these features. What the header must say besides, the caller has checked.
-func (s *State) Next(header *types.BlockHeader, e *types.FinalityExtension, activations []types.Checksum256) (*State, error) {
+func (s *State) Next(
+	header *types.BlockHeader, e *types.FinalityExtension, activations []types.Checksum256,
+) (*State, error) {
 	if !s.Core.Accepts(e.Claim) {
-		return nil, exception.New(exception.InvalidQCClaim, "the claim of a certificate for block ${claim} does not follow that for block ${before}",
+		return nil, exception.New(exception.InvalidQCClaim,
+			"the claim of a certificate for block ${claim} does not follow that for block ${before}",
 			"claim", e.Claim.Block, "before", s.Core.Claim().Block)
 	}
-	n := &State{Header: *header, Activated: s.Activated, Proposers: s.Proposers, ProposedProposers: s.ProposedProposers, PendingProposers: s.PendingProposers}
+	n := &State{Header: *header, Activated: s.Activated, Proposers: s.Proposers, ProposedProposers: s.ProposedProposers,
+		PendingProposers: s.PendingProposers}
 	if len(activations) > 0 {
 		var err error
 		if n.Activated, err = s.Activated.With(activations); err != nil {
@@ -77,7 +84,8 @@ func (n *State) promoteProposers(before *State, d *types.ProposerPolicyDiff) err
 	p, err := ApplyProposers(before.LastProposedProposers(), d)
 	if err == nil && len(p.Schedule.Producers) == 0 {
 		// No contract can propose that: such a block fails when it is executed.
-		err = exception.New(exception.InvalidBlockHeaderExtension, "the header of block ${num} proposes a schedule without producers", "num", n.Header.BlockNum())
+		err = exception.New(exception.InvalidBlockHeaderExtension,
+			"the header of block ${num} proposes a schedule without producers", "num", n.Header.BlockNum())
 	}
 	n.ProposedProposers = p
 	return err
@@ -115,7 +123,8 @@ func (n *State) promoteFinalizers(before *State, d *types.FinalizerPolicyDiff) e
 		return err
 	}
 	if p.Generation <= before.Generation {
-		return exception.New(exception.InvalidBlockHeaderExtension, "new finalizer policy generation ${n} not greater than previous ${p}", "n", p.Generation, "p", before.Generation)
+		return exception.New(exception.InvalidBlockHeaderExtension,
+			"new finalizer policy generation ${n} not greater than previous ${p}", "n", p.Generation, "p", before.Generation)
 	}
 	n.Generation, n.Proposed = p.Generation, append(n.Proposed, Numbered{n.Num(), p})
 	return nil

@@ -184,13 +184,15 @@ func TestHeadersLeadToSpringsDigests(t *testing.T) {
 		}
 		claim := s.Core.Claim()
 		got := finalityData{
-			active: s.Finalizers.Generation, actions: x.data.actions, reversible: s.Core.Reversible(), claimed: claim.Block, base: s.Base(),
-			becamePending: i == 0 || s.Pending != nil && s.Pending.Block == s.Num(), lastPending: s.lastPending().Generation,
+			active: s.Finalizers.Generation, actions: x.data.actions, reversible: s.Core.Reversible(),
+			claimed: claim.Block, base: s.Base(), becamePending: i == 0 ||
+				s.Pending != nil && s.Pending.Block == s.Num(), lastPending: s.lastPending().Generation,
 		}
 		if r := s.Core.Ref(claim.Block); r != nil {
 			got.claimedDigest, got.claimedTime = r.Finality, r.Time
 		}
-		if !bytes.Equal(s.AppendData(nil, x.data.actions), x.packed) || !bytes.Equal(AppendPolicyText(s.Finalizers, nil), x.policy) {
+		if !bytes.Equal(s.AppendData(nil, x.data.actions), x.packed) ||
+			!bytes.Equal(AppendPolicyText(s.Finalizers, nil), x.policy) {
 			t.Errorf("block %d is told to indexers in another way", h.BlockNum())
 		}
 		if got != x.data {
@@ -200,7 +202,8 @@ func TestHeadersLeadToSpringsDigests(t *testing.T) {
 			t.Errorf("block %d: producers %+v, want %+v", s.Num(), s.Proposers, x.proposers)
 		}
 		var again State
-		if err := types.Decode(s.Append(nil), &again); err != nil || again.Digest() != s.Digest() || !bytes.Equal(again.Append(nil), s.Append(nil)) {
+		if err := types.Decode(s.Append(nil), &again); err != nil || again.Digest() != s.Digest() ||
+			!bytes.Equal(again.Append(nil), s.Append(nil)) {
 			t.Errorf("block %d: the state is read as another, %v", s.Num(), err)
 		}
 	}
@@ -216,7 +219,8 @@ func TestHeadersLeadToSpringsDigests(t *testing.T) {
 // divide by zero.
 func TestAStateWithoutProducersToComeIsRefused(t *testing.T) {
 	legacy, list := deepMind(t)
-	s, err := Genesis(&list[0].block.BlockHeader, legacy.ActiveSchedule, &list[0].extension, State{Activated: legacy.Activated})
+	s, err := Genesis(&list[0].block.BlockHeader, legacy.ActiveSchedule, &list[0].extension,
+		State{Activated: legacy.Activated})
 	if err != nil {
 		t.Fatal(err)
 	}

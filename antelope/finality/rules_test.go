@@ -47,14 +47,16 @@ func TestStrongCertificatesMakeFinalWhatTheirBlockClaims(t *testing.T) {
 			t.Errorf("step %d: %d is to be final, want %d", i, got, step.final)
 		}
 		c = follow(c, 1, step.claim)
-		if c.LastFinal() != step.final || c.links[0].Source != step.first || len(c.refs) != step.remembered || c.Claim() != step.claim {
+		if c.LastFinal() != step.final || c.links[0].Source != step.first || len(c.refs) != step.remembered ||
+			c.Claim() != step.claim {
 			t.Errorf("step %d: %+v, want %+v", i, c, step)
 		}
 		if !c.Extends(block(c.Num()-1, 1)) || c.Extends(block(c.Num()-1, 2)) || c.Extends(block(c.Num(), 1)) {
 			t.Errorf("step %d: it extends what it does not", i)
 		}
 		var again Core
-		if err := types.Decode(c.Append(nil), &again); err != nil || !slices.Equal(again.links, c.links) || !slices.Equal(again.refs, c.refs) || again.genesis != c.genesis {
+		if err := types.Decode(c.Append(nil), &again); err != nil || !slices.Equal(again.links, c.links) ||
+			!slices.Equal(again.refs, c.refs) || again.genesis != c.genesis {
 			t.Errorf("step %d: read as %+v, %v", i, again, err)
 		}
 	}
@@ -69,7 +71,8 @@ func TestStrongCertificatesMakeFinalWhatTheirBlockClaims(t *testing.T) {
 func numberedPolicy(numbers ...int) *types.FinalizerPolicy {
 	p := &types.FinalizerPolicy{Generation: 1}
 	for _, n := range numbers {
-		p.Finalizers = append(p.Finalizers, types.Finalizer{Description: fmt.Sprint(n), Weight: 1, Key: types.BLSPublicKey{byte(n)}})
+		p.Finalizers = append(p.Finalizers,
+			types.Finalizer{Description: fmt.Sprint(n), Weight: 1, Key: types.BLSPublicKey{byte(n)}})
 	}
 	p.Threshold = uint64(len(numbers))*2/3 + 1
 	return p
@@ -98,7 +101,8 @@ func TestDiffsAreThoseOfTheProtocol(t *testing.T) {
 			inserted = append(inserted, x.Index)
 		}
 		if !slices.Equal(d.Finalizers.Removed, c.removed) || !slices.Equal(inserted, c.inserted) {
-			t.Errorf("%v to %v: removed %v, inserted %v, want %v, %v", c.from, c.to, d.Finalizers.Removed, inserted, c.removed, c.inserted)
+			t.Errorf("%v to %v: removed %v, inserted %v, want %v, %v", c.from, c.to, d.Finalizers.Removed, inserted,
+				c.removed, c.inserted)
 		}
 	}
 	seed := rand.Uint64()
@@ -154,7 +158,8 @@ func TestCertificatesThatAreNoneAreRefused(t *testing.T) {
 		"both":                     {types.QCSignature{Strong: votes(4, 0, 1, 2, 3)}, &types.QCSignature{Strong: votes(3, 0, 1, 2)}, other, true},
 		"both, pending short":      {types.QCSignature{Strong: votes(4, 0, 1, 2, 3)}, &types.QCSignature{Strong: votes(3, 0, 1)}, other, false},
 		"one of both votes once":   {types.QCSignature{Strong: votes(4, 0, 1, 2)}, &types.QCSignature{Strong: votes(3, 0, 1, 2)}, other, false},
-		"one of both, two ways":    {types.QCSignature{Strong: votes(4, 0, 1, 2), Weak: votes(4, 3)}, &types.QCSignature{Strong: votes(3, 0, 1, 2), Weak: votes(3)}, other, false},
+		"one of both, two ways": {types.QCSignature{Strong: votes(4, 0, 1, 2), Weak: votes(4, 3)},
+			&types.QCSignature{Strong: votes(3, 0, 1, 2), Weak: votes(3)}, other, false},
 	} {
 		p := Policies{Active: four, Pending: c.next}
 		err := p.Check(&types.QuorumCertificate{Block: 7, Active: c.active, Pending: c.pending})
@@ -192,7 +197,8 @@ func TestClaimsFollowTheirParents(t *testing.T) {
 			t.Errorf("%s: %t, %v", name, fresh, err)
 		}
 	}
-	if _, err := CheckClaim(9, types.QCClaim{Block: 6, Strong: true}, before, weak); !exception.Is(err, exception.InvalidQCClaim) {
+	if _, err := CheckClaim(9, types.QCClaim{Block: 6, Strong: true}, before, weak); !exception.Is(err,
+		exception.InvalidQCClaim) {
 		t.Errorf("weaker: %v", err)
 	}
 }
@@ -303,7 +309,8 @@ func FuzzFinalityExtension(f *testing.F) {
 }
 
 func FuzzCertificate(f *testing.F) {
-	f.Add((&types.QuorumCertificate{Active: types.QCSignature{Strong: types.NewBitset(9, 1, 8)}, Pending: &types.QCSignature{Weak: types.NewBitset(0)}}).Append(nil))
+	f.Add((&types.QuorumCertificate{Active: types.QCSignature{Strong: types.NewBitset(9, 1, 8)},
+		Pending: &types.QCSignature{Weak: types.NewBitset(0)}}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var qc, again types.QuorumCertificate
 		if types.Decode(b, &qc) != nil {

@@ -72,7 +72,8 @@ func TestSafetiesAreKeptForAllKeys(t *testing.T) {
 	if _, ok := s.Get(all[0].key); ok {
 		t.Error("a key that is not configured votes")
 	}
-	voted := Safety{Last: Voted{ID: types.Checksum256{1}, Time: 7}, Lock: Voted{ID: types.Checksum256{2}, Time: 5}, OtherBranch: 6}
+	voted := Safety{Last: Voted{ID: types.Checksum256{1}, Time: 7}, Lock: Voted{ID: types.Checksum256{2}, Time: 5},
+		OtherBranch: 6}
 	if err := s.Save(map[types.BLSPublicKey]Safety{fresh: voted}); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +82,8 @@ func TestSafetiesAreKeptForAllKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := parseSafeties(b)
-	if err != nil || len(list) != 4 || list[0] != all[0] || list[1] != all[2] || list[2] != (keptSafety{fresh, voted}) || list[3] != all[1] {
+	if err != nil || len(list) != 4 || list[0] != all[0] || list[1] != all[2] ||
+		list[2] != (keptSafety{fresh, voted}) || list[3] != all[1] {
 		t.Errorf("%d keys, %v", len(list), err)
 	}
 	if err := os.WriteFile(path, b[:100], 0o644); err != nil {

@@ -252,7 +252,8 @@ func (s *State) Read(r *serial.Reader) {
 	s.PendingDigest.Read(r)
 	s.PendingSince.Read(r)
 	if r.Err() == nil && (s.Finalizers == nil || s.Proposers == nil || len(s.Proposers.Schedule.Producers) == 0 ||
-		s.Num() != types.BlockNum(s.ID) || s.Num() != s.Header.BlockNum() || empty(s.ProposedProposers) || empty(s.PendingProposers)) {
+		s.Num() != types.BlockNum(s.ID) || s.Num() != s.Header.BlockNum() || empty(s.ProposedProposers) ||
+		empty(s.PendingProposers)) {
 		r.Fail(serial.ErrValue)
 	}
 	if r.Err() == nil {

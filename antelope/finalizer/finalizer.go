@@ -71,13 +71,15 @@ func Open(o Options) (*Finalizers, error) {
 	}
 	lock, holder, err := o.Files.Lock(filepath.Join(o.Dir, lockName), true)
 	if errors.Is(err, vfs.ErrLocked) {
-		return nil, fmt.Errorf("the finalizers' folder %s is used by another process (%s): a finalizer must vote once", o.Dir, holder)
+		return nil, fmt.Errorf("the finalizers' folder %s is used by another process (%s): a finalizer must vote once",
+			o.Dir, holder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock the finalizers' folder %s: %w", o.Dir, err)
 	}
 	f.lock = lock
-	if f.safeties, err = finality.OpenSafeties(o.Files, filepath.Join(o.Dir, finality.SafetyFileName), public); err != nil {
+	if f.safeties, err = finality.OpenSafeties(o.Files, filepath.Join(o.Dir, finality.SafetyFileName),
+		public); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return f, nil

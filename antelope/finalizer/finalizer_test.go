@@ -41,7 +41,8 @@ func newChain(t *testing.T) *chain {
 		policy.Finalizers = append(policy.Finalizers, types.Finalizer{Weight: 1, Key: k.Public()})
 	}
 	h := types.BlockHeader{Timestamp: 100, Producer: 1}
-	e := types.FinalityExtension{Claim: types.QCClaim{Block: 1}, Finalizers: finality.DiffFinalizers(new(types.FinalizerPolicy), policy)}
+	e := types.FinalityExtension{Claim: types.QCClaim{Block: 1},
+		Finalizers: finality.DiffFinalizers(new(types.FinalizerPolicy), policy)}
 	h.Extensions = h.Extensions.Insert(types.HeaderFinality, e.Append(nil))
 	schedule := types.ProducerSchedule{Producers: []types.ProducerAuthority{{Producer: 1}}}
 	s, err := finality.Genesis(&h, &schedule, &e, finality.State{Activated: feature.NewActive()})
@@ -198,7 +199,8 @@ func oneLife(t *testing.T, r *rand.Rand, c *chain, mem *memfs.FS, cast map[ballo
 	files := errorfs.New(record)
 	f := open(t, files, c)
 	defer f.Close()
-	files.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + r.IntN(60), Ever: r.IntN(2) == 0, Err: syscall.EIO, Part: true})
+	files.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + r.IntN(60), Ever: r.IntN(2) == 0,
+		Err: syscall.EIO, Part: true})
 	for range 1 + r.IntN(12) {
 		b := c.next(c.tips[r.IntN(len(c.tips))], r.IntN(3) > 0)
 		if c.tips = append(c.tips, b); len(c.tips) > 4 {

@@ -19,7 +19,8 @@ func TestWhatIsCertainReachesStandardError(t *testing.T) {
 			"loggers":[{"name":"default","level":"info","appenders":["g"]}]}`, "appender g: error opening GELF socket", false},
 		{"a server that listens", `{"appenders":[{"name":"g","type":"gelf","args":{"endpoint":"127.0.0.1:1","host":"h"}}],
 			"loggers":[{"name":"default","level":"info","appenders":["g"]}]}`, "", false},
-		{"an appender that nobody knows", `{"appenders":[` + console + `],"loggers":[{"name":"default","level":"info","appenders":["nope"]}]}`,
+		{"an appender that nobody knows",
+			`{"appenders":[` + console + `],"loggers":[{"name":"default","level":"info","appenders":["nope"]}]}`,
 			"logger default: there is no appender nope\nno appender takes the lines of the logger default", false},
 		{"off", `{"appenders":[` + console + `],"loggers":[{"name":"default","level":"off","appenders":["c"]}]}`, "", false},
 		{"no loggers", `{}`, "no appender takes the lines of the logger default", false},
@@ -38,7 +39,8 @@ func TestWhatIsCertainReachesStandardError(t *testing.T) {
 			if c.out {
 				has, hasNot = &out, &err
 			}
-			if n := strings.Count(has.String(), "the end"); n != 1 || !strings.Contains(has.String(), "so") || strings.Contains(hasNot.String(), "the end") {
+			if n := strings.Count(has.String(), "the end"); n != 1 || !strings.Contains(has.String(), "so") ||
+				strings.Contains(hasNot.String(), "the end") {
 				t.Errorf("%s, objects %t: said %d times\n%s%s", c.name, objects, n, &out, &err)
 			}
 			if strings.Contains(err.String(), `no`+"\n") {

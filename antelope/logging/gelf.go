@@ -45,7 +45,8 @@ type event struct {
 }
 
 // reservedFields are those that the appender fills itself.
-var reservedFields = []string{"_id", "_timestamp_ns", "_log_id", "_line", "_file", "_method_name", "_thread_name", "_task_name"}
+var reservedFields = []string{"_id", "_timestamp_ns", "_log_id", "_line", "_file", "_method_name",
+	"_thread_name", "_task_name"}
 
 // parseGelf reads the arguments of an appender: where it sends to, who it says it is,
 // and fields for every message.
@@ -71,7 +72,9 @@ func parseGelf(args json.RawMessage) (g *gelf, endpoint string, err error) {
 			return nil, "", fmt.Errorf("Field name '%s' is reserved", name)
 		}
 		if !valid.MatchString(name) {
-			return nil, "", fmt.Errorf("Field name '%s' must begin with an underscore and contain only letters, numbers, underscores, dashes, and dots.", name)
+			return nil, "", fmt.Errorf(
+				"Field name '%s' must begin with an underscore and contain only letters, numbers, underscores, "+
+					"dashes, and dots.", name)
 		}
 		g.fields = strconv.AppendQuote(append(g.fields, ','), name)
 		g.fields = append(append(g.fields, ':'), all[name]...)
@@ -134,7 +137,8 @@ func (g *gelf) encode(e *event) []byte {
 	b := append([]byte(nil), `{"version":"1.1"`...)
 	b = appendField(b, "host", g.host)
 	b = appendField(b, "short_message", text)
-	b = fmt.Appendf(b, `,"timestamp":%d.%06d,"_timestamp_ns":%d,"_log_id":"%d","level":%d`, us/1_000_000, us%1_000_000, us, g.count.Add(1), e.level)
+	b = fmt.Appendf(b, `,"timestamp":%d.%06d,"_timestamp_ns":%d,"_log_id":"%d","level":%d`,
+		us/1_000_000, us%1_000_000, us, g.count.Add(1), e.level)
 	b = appendField(b, "context", e.logger)
 	b = fmt.Appendf(b, `,"_line":%d`, e.line)
 	b = appendField(b, "_file", e.file)
@@ -172,6 +176,7 @@ func (g *gelf) send(object []byte) {
 	}
 	for i := range count {
 		head[10] = byte(i)
-		g.conn.Write(append(head, data[i*body:min(len(data), (i+1)*body)]...)) //nolint:errcheck // what cannot be sent is lost
+		//nolint:errcheck // what cannot be sent is lost
+		g.conn.Write(append(head, data[i*body:min(len(data), (i+1)*body)]...))
 	}
 }

@@ -80,7 +80,8 @@ func (s *server) message() map[string]any {
 }
 
 func (s *server) config(more string) []byte {
-	return fmt.Appendf(nil, `{"appenders": [{"name": "net", "type": "gelf", "args": {"endpoint": "%s", "host": "a \"host\""%s}}],
+	return fmt.Appendf(
+		nil, `{"appenders": [{"name": "net", "type": "gelf", "args": {"endpoint": "%s", "host": "a \"host\""%s}}],
 		"loggers": [{"name": "default", "level": "debug", "appenders": ["net"]}]}`, s.conn.LocalAddr(), more)
 }
 
@@ -100,12 +101,15 @@ func TestMessagesReachAGraylogServer(t *testing.T) {
 		log := l.Logger("producer_plugin").With("peer", "x")
 		log.Warn("slow \u2028 \xff", "ms", 15)
 		m := s.message()
-		if m["version"] != "1.1" || m["host"] != `a "host"` || m["short_message"] != "slow \u2028 \ufffd peer=x ms=15" || m["level"] != 4.0 || m["context"] != "producer_plugin" ||
-			m["_file"] != "gelf_test.go" || m["_line"].(float64) < 50 || m["_method_name"] != "TestMessagesReachAGraylogServer" || m["_thread_name"] != "nodeos" ||
+		if m["version"] != "1.1" || m["host"] != `a "host"` ||
+			m["short_message"] != "slow \u2028 \ufffd peer=x ms=15" || m["level"] != 4.0 || m["context"] != "producer_plugin" ||
+			m["_file"] != "gelf_test.go" || m["_line"].(float64) < 50 ||
+			m["_method_name"] != "TestMessagesReachAGraylogServer" || m["_thread_name"] != "nodeos" ||
 			m["_net"] != "jungle" || m["_shard.a-b"] != 7.0 || m["_log_id"] != "1" {
 			t.Errorf("%v", m)
 		}
-		if at := m["timestamp"].(float64); time.Since(time.Unix(int64(at), 0)) > time.Minute || m["_timestamp_ns"].(float64) < at*1e6-1 {
+		if at := m["timestamp"].(float64); time.Since(time.Unix(int64(at), 0)) > time.Minute ||
+			m["_timestamp_ns"].(float64) < at*1e6-1 {
 			t.Errorf("%v", m)
 		}
 		for want, level := range map[float64]slog.Level{7: slog.LevelDebug, 6: slog.LevelInfo, 3: slog.LevelError} {
@@ -165,7 +169,8 @@ func TestAServerIsForgottenWithItsConfiguration(t *testing.T) {
 func TestAnAppenderThatCannotBeIsRefusedOrLeftOut(t *testing.T) {
 	l := New(Options{Err: io.Discard, Out: io.Discard})
 	one := func(kind, args string) []byte {
-		return []byte(`{"appenders":[{"name":"n","type":"` + kind + `","args":` + args + `}],"loggers":[{"name":"default","level":"info","appenders":["n"]}]}`)
+		return []byte(`{"appenders":[{"name":"n","type":"` + kind + `","args":` + args +
+			`}],"loggers":[{"name":"default","level":"info","appenders":["n"]}]}`)
 	}
 	for _, c := range []struct{ kind, args, refused, notice string }{
 		{"gelf", `{"host":"h"}`, "", "The logging destination is not specified"},
@@ -181,7 +186,8 @@ func TestAnAppenderThatCannotBeIsRefusedOrLeftOut(t *testing.T) {
 		{"dmlog", `{"file":7}`, "cannot unmarshal", ""},
 	} {
 		notices, err := l.Configure(one(c.kind, c.args))
-		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused) || !strings.Contains(err.Error(), "appender n")) ||
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil ||
+			!strings.Contains(err.Error(), c.refused) || !strings.Contains(err.Error(), "appender n")) ||
 			!strings.Contains(strings.Join(notices, "\n"), c.notice) {
 			t.Errorf("%s %s: %v %v", c.kind, c.args, notices, err)
 		}

@@ -111,7 +111,8 @@ func (l *Logs) Certain() *slog.Logger {
 
 // newJSON makes what writes objects.
 func newJSON(to io.Writer) slog.Handler {
-	return slog.NewJSONHandler(to, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug - 100, ReplaceAttr: replace})
+	return slog.NewJSONHandler(to, &slog.HandlerOptions{AddSource: true, Level: slog.LevelDebug - 100,
+		ReplaceAttr: replace})
 }
 
 func shownName(name string) string {
@@ -390,7 +391,8 @@ func (l *Logs) put(s *sink, line []byte) error {
 		return err
 	}
 	if err != nil && !l.outFailed {
-		fmt.Fprintf(l.opt.Err, "the log cannot be written to standard output: %v\n", err) //nolint:errcheck // there is nobody else to tell
+		//nolint:errcheck // there is nobody else to tell
+		fmt.Fprintf(l.opt.Err, "the log cannot be written to standard output: %v\n", err)
 	}
 	l.outFailed = err != nil
 	return err

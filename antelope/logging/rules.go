@@ -171,7 +171,8 @@ func (l *Logs) configure(d *document, a *appenders) error {
 		a.rules.routes[g.Name] = x
 	}
 	if x := a.rules.route(""); len(x.to)+len(x.gelfs) == 0 {
-		a.notices = append(a.notices, "no appender takes the lines of the logger default: nothing is logged but by loggers of their own")
+		a.notices = append(a.notices,
+			"no appender takes the lines of the logger default: nothing is logged but by loggers of their own")
 	}
 	return nil
 }
@@ -190,7 +191,8 @@ func (l *Logs) addAppender(from *appender, a *appenders) error {
 		return addDeepMind(from, a)
 	default:
 		a.left[from.Name] = true
-		a.notices = append(a.notices, fmt.Sprintf("appender %s: there is no type %s: its lines go to the other appenders only", from.Name, from.Type))
+		a.notices = append(a.notices,
+			fmt.Sprintf("appender %s: there is no type %s: its lines go to the other appenders only", from.Name, from.Type))
 	}
 	return nil
 }
@@ -229,7 +231,8 @@ func (l *Logs) addGelf(from *appender, a *appenders) error {
 		return nil
 	}
 	if err := g.start(endpoint, &l.sent); err != nil {
-		a.notices = append(a.notices, fmt.Sprintf("appender %s: error opening GELF socket to endpoint %s: %v", from.Name, endpoint, err))
+		a.notices = append(a.notices, fmt.Sprintf("appender %s: error opening GELF socket to endpoint %s: %v",
+			from.Name, endpoint, err))
 		return nil
 	}
 	a.rules.gelfs = append(a.rules.gelfs, g)

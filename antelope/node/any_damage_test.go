@@ -289,7 +289,8 @@ func (p *patient) histories() {
 				continue
 			}
 			w := want[name].entries[num]
-			if id := e.ID.String(); num > want[name].first && strings.HasPrefix(w, id) && w != id+string(b) { // who asks compares the id
+			// who asks compares the id
+			if id := e.ID.String(); num > want[name].first && strings.HasPrefix(w, id) && w != id+string(b) {
 				p.wrong("block %d of %s has %d bytes that are others", num, name, len(b))
 			}
 		}

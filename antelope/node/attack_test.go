@@ -140,7 +140,8 @@ func (v *victim) pushBombs(t *testing.T, ctx context.Context) {
 func (v *victim) sendSlowly(t *testing.T, ctx context.Context) {
 	address := strings.TrimPrefix(v.HTTP(), "http://")
 	node.Crowd{To: address, Net: 2, Size: *idleFlag, Drip: true,
-		Greet: fmt.Sprintf("POST /v1/chain/push_transaction HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n", address)}.Gather(t, ctx)
+		Greet: fmt.Sprintf("POST /v1/chain/push_transaction HTTP/1.1\r\nHost: %s\r\nContent-Length: 1000000\r\n\r\n",
+			address)}.Gather(t, ctx)
 }
 
 // failAs sends transactions that fail, each in another name.

@@ -28,7 +28,8 @@ type blockLog struct {
 
 // blockLogCommand is what leap-util has as block-log.
 func blockLogCommand() *cobra.Command {
-	b := &blockLog{Command: &cobra.Command{Use: "block-log", Short: "Look into block logs, cut and join them (leap-util block-log)"}}
+	b := &blockLog{Command: &cobra.Command{Use: "block-log",
+		Short: "Look into block logs, cut and join them (leap-util block-log)"}}
 	b.PersistentFlags().StringVar(&b.tool.Dir, "blocks-dir", "blocks", "folder of the block log")
 	b.addReading()
 	b.addWriting()
@@ -91,12 +92,13 @@ func (b *blockLog) addReading() {
 }
 
 func (b *blockLog) print(c *cobra.Command) (err error) {
-	o := blocklog.PrintOptions{First: b.first, Array: b.array, Encode: func(to []byte, block *types.SignedBlock) ([]byte, error) {
-		if b.plain {
-			return appendLogged(to, block), nil
-		}
-		return variant.AppendIndented(to, appendLogged(nil, block)), nil
-	}}
+	o := blocklog.PrintOptions{First: b.first, Array: b.array,
+		Encode: func(to []byte, block *types.SignedBlock) ([]byte, error) {
+			if b.plain {
+				return appendLogged(to, block), nil
+			}
+			return variant.AppendIndented(to, appendLogged(nil, block)), nil
+		}}
 	if b.last != ^uint32(0) {
 		o.Last = b.last
 	}
@@ -205,9 +207,10 @@ func (b *blockLog) addWriting() {
 		}
 		return b.alone(func() error { return b.tool.MakeIndex("") })
 	})
-	b.add("trim-blocklog", "Cut a block log at its front or its end; --first 0 leaves the front", b.limits, func(*cobra.Command) error {
-		return b.alone(b.trim)
-	})
+	b.add("trim-blocklog", "Cut a block log at its front or its end; --first 0 leaves the front",
+		b.limits, func(*cobra.Command) error {
+			return b.alone(b.trim)
+		})
 	b.add("extract-blocks", "Copy a range of blocks into a new log", func(c *cobra.Command) {
 		b.limits(c)
 		b.outDir(c)
@@ -220,7 +223,8 @@ func (b *blockLog) addWriting() {
 	}, func(*cobra.Command) error {
 		return unmet(nil, []string{b.out}, func() error { return b.tool.Split(b.stride, b.out) })
 	})
-	b.add("merge-blocks", "Join the parts of a block log", b.outDir, func(*cobra.Command) error { // which mends indexes, too
+	// which mends indexes, too
+	b.add("merge-blocks", "Join the parts of a block log", b.outDir, func(*cobra.Command) error {
 		return unmet([]string{b.tool.Dir}, []string{b.out}, func() error { return b.tool.Merge(b.out) })
 	})
 	b.add("vacuum", "Make a pruned log an ordinary one", nil, func(c *cobra.Command) error {

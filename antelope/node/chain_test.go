@@ -134,8 +134,8 @@ func options(dir string, e engine.Options) Options {
 		e.Kind = engine.Page
 	}
 	return Options{
-		StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"), SnapshotsDir: filepath.Join(dir, "snapshots"),
-		Log: slog.New(slog.DiscardHandler), Engine: e,
+		StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"),
+		SnapshotsDir: filepath.Join(dir, "snapshots"), Log: slog.New(slog.DiscardHandler), Engine: e,
 	}
 }
 

@@ -90,7 +90,8 @@ func (n *Node) beginCheckpoint() {
 // checkpointNow makes the state durable.
 func (n *Node) checkpointNow() error {
 	if err := n.saver.Save(); err != nil {
-		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w", n.store.Durable().Head, remedy(err))
+		return fmt.Errorf("the state was not saved, the next start goes on from block %d: checkpoint: %w",
+			n.store.Durable().Head, remedy(err))
 	}
 	return nil
 }
@@ -109,7 +110,8 @@ func (n *Node) finishLater() error {
 			err = n.clearUnfinishedMark()
 		}
 		if err != nil {
-			n.o.Log.Error("The state that was loaded is not saved yet; a start now would load the snapshot again", "error", remedy(err))
+			n.o.Log.Error("The state that was loaded is not saved yet; a start now would load the snapshot again",
+				"error", remedy(err))
 		}
 	})
 	return nil

@@ -16,7 +16,10 @@ import (
 
 // volatile are members of answers that no two nodes have alike: times, ids, and what
 // follows from them; and the places in nodeos' source that errors name.
-var volatile = regexp.MustCompile(`(?i)(time|date|_id$|^id$|digest|checksum|signature|mroot|expiration|ref_block|previous|elapsed|usage|block_num|producer_block|server_|cpu_limit|net_limit|_weight|earliest|last_irr|last_code|created|^used$|available|max$|current_used|_sequence$|^stack$|^file$|^line_number$|^method$)`)
+var volatile = regexp.MustCompile(
+	`(?i)(time|date|_id$|^id$|digest|checksum|signature|mroot|expiration|ref_block|previous|elapsed|usage|block_num|` +
+		`producer_block|server_|cpu_limit|net_limit|_weight|earliest|last_irr|last_code|created|^used$|available|` +
+		`max$|current_used|_sequence$|^stack$|^file$|^line_number$|^method$)`)
 
 // changing are texts that change from run to run, such as what cleos says if it had no time to
 // say it all, and, the last ones, the places in nodeos' source that errors name, which ours do
@@ -24,8 +27,10 @@ var volatile = regexp.MustCompile(`(?i)(time|date|_id$|^id$|digest|checksum|sign
 var changing = []struct{ pattern, with string }{
 	{`[0-9a-f]{64}`, "ID"}, {`\d{4}-\d\d-\d\dT[0-9:.]+`, "TIME"}, {`\b\d+ us\b`, "N us"}, {`\b\d+ bytes\b`, "N bytes"},
 	{`SIG_K1_\w+`, "SIG"}, {`127\.0\.0\.1:\d+`, "ADDRESS"}, {`(used|available|limit): +[0-9.]+ \S+`, "$1: N"},
-	{`"?(elapsed|cpu_usage_us|block_num|ref_block_num|ref_block_prefix)"?: \d+`, "$1: N"}, {`(?m)^ *<- timeout exception in to_detail_string: .*\n`, ""},
-	{`(?m)^ +\{.*\}\n +\S* *\S*:\d+ \S*\n`, ""}, {`(?m)^(\S+ <= \S+ )?pending console output: ?\n`, ""}, {`(?m)^ +$`, ""}, {`\n+`, "\n"},
+	{`"?(elapsed|cpu_usage_us|block_num|ref_block_num|ref_block_prefix)"?: \d+`, "$1: N"},
+	{`(?m)^ *<- timeout exception in to_detail_string: .*\n`, ""},
+	{`(?m)^ +\{.*\}\n +\S* *\S*:\d+ \S*\n`, ""}, {`(?m)^(\S+ <= \S+ )?pending console output: ?\n`, ""},
+	{`(?m)^ +$`, ""}, {`\n+`, "\n"},
 }
 
 func steady(text string) string {

@@ -52,8 +52,9 @@ func version() Version {
 // nodeos' rules, but for a tool in the first place.
 func Command() *cobra.Command {
 	c := &cobra.Command{
-		Use:                "nodeos",
-		Short:              "An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`, `nodeos snapshot`",
+		Use: "nodeos",
+		Short: "An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`, " +
+			"`nodeos snapshot`",
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -108,9 +108,11 @@ func TestReversibleBlocksThatAreCutAreNamedUnlessACrashTakesThem(t *testing.T) {
 		if err := os.Truncate(filepath.Join(dir, reversibleFile), int64(cut.to)); err != nil {
 			t.Fatal(err)
 		}
-		d := harm.Done{File: reversibleFile, Way: harm.Truncate, At: int64(cut.to), Size: int64(len(was) - cut.to), Of: int64(len(was))}
+		d := harm.Done{File: reversibleFile, Way: harm.Truncate, At: int64(cut.to), Size: int64(len(was) - cut.to),
+			Of: int64(len(was))}
 		p := patient{t: t, c: c, dir: dir, engine: e, blocks: c.branch(), traced: traced,
-			what: fmt.Sprintf("-node.seed=%d, %s: %s", *seedFlag, filepath.Base(cut.whole), d), crash: crashLeaves(t, cut.whole, dir, d)}
+			what:  fmt.Sprintf("-node.seed=%d, %s: %s", *seedFlag, filepath.Base(cut.whole), d),
+			crash: crashLeaves(t, cut.whole, dir, d)}
 		if p.crash != cut.crash {
 			t.Errorf("%s: a crash leaves it so: %v", p.what, p.crash)
 		}

@@ -74,7 +74,8 @@ func (c Crowd) play() {
 
 // connect holds one connection until the node closes it.
 func (c Crowd) connect(i int, open *atomic.Int64) error {
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, c.Net, byte(i/250), byte(1+i%250))}, Timeout: 10 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, c.Net, byte(i/250), byte(1+i%250))},
+		Timeout: 10 * time.Second}
 	conn, err := d.Dial("tcp", c.To)
 	if err != nil {
 		return err

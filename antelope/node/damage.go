@@ -76,18 +76,21 @@ type part struct {
 var storedParts = []part{
 	{
 		name: "the state", option: "state-dir", folder: func(o *Options) string { return o.StateDir },
-		remedy: "Stop the node and start it once with --replay-blockchain, if its block log begins with block 1; else empty state-dir and start with --snapshot",
-		is:     func(err error) bool { return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrFault) },
+		remedy: "Stop the node and start it once with --replay-blockchain, if its block log begins with block 1; " +
+			"else empty state-dir and start with --snapshot",
+		is: func(err error) bool { return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrFault) },
 	},
 	{
 		name: "the state history", option: "state-history-dir", folder: func(o *Options) string { return o.History.Dir },
-		remedy: "The chain is sound without it. Stop the node; `tarn history verify` names all that is damaged in the folder, and `tarn history repair` mends what can be mended. " +
+		remedy: "The chain is sound without it. Stop the node; `tarn history verify` names all that is damaged in " +
+			"the folder, and `tarn history repair` mends what can be mended. " +
 			"Restore what cannot be mended from a copy",
 		is: func(err error) bool { return errors.Is(err, shiplog.ErrCorrupt) },
 	},
 	{
 		name: "the traces", option: "trace-dir", folder: func(o *Options) string { return o.Traces.Files.Dir },
-		remedy: "The chain is sound without them. Stop the node; `tarn history verify` names all that is damaged in the folder, and `tarn history repair` mends what can be mended. " +
+		remedy: "The chain is sound without them. Stop the node; `tarn history verify` names all that is damaged in " +
+			"the folder, and `tarn history repair` mends what can be mended. " +
 			"Restore what cannot be mended from a copy",
 		is: func(err error) bool { return errors.Is(err, slicefile.ErrCorrupt) },
 	},
@@ -118,5 +121,6 @@ func damageRemedy(err error) error {
 	if p.name == "the traces" {
 		verb = "are"
 	}
-	return fmt.Errorf("%s %s damaged. %s. Test the machine's memory and disk, which may have damaged it: %w", strings.ToUpper(p.name[:1])+p.name[1:], verb, p.remedy, err)
+	return fmt.Errorf("%s %s damaged. %s. Test the machine's memory and disk, which may have damaged it: %w",
+		strings.ToUpper(p.name[:1])+p.name[1:], verb, p.remedy, err)
 }

@@ -55,10 +55,12 @@ func TestADamagedBlockIsServedToNobodyAndTold(t *testing.T) {
 			t.Errorf("%s: block %d, hurt at offset %d: %v, %v", name, num, at, there, err)
 		}
 	}
-	if err := n.damage.err(); err == nil || !strings.HasPrefix(err.Error(), "a log of blocks is damaged") || strings.Contains(err.Error(), o.BlocksDir) {
+	if err := n.damage.err(); err == nil || !strings.HasPrefix(err.Error(), "a log of blocks is damaged") ||
+		strings.Contains(err.Error(), o.BlocksDir) {
 		t.Errorf("readyz says %v", err)
 	}
-	if text := said.String(); !strings.Contains(text, path) || !strings.Contains(text, "offset") || !strings.Contains(text, "--hard-replay-blockchain") {
+	if text := said.String(); !strings.Contains(text, path) || !strings.Contains(text, "offset") ||
+		!strings.Contains(text, "--hard-replay-blockchain") {
 		t.Errorf("the log says %s", text)
 	}
 	for _, next := range []uint32{num - 2, num + 1} {
@@ -93,7 +95,8 @@ func TestAReplayNamesTheBlockThatIsDamaged(t *testing.T) {
 		}
 		flipByte(t, path, int64(at)+20+int64(r.IntN(90))) // what opening looks at is another test's
 		err = n.Start(context.Background())
-		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "offset") || strings.Contains(err.Error(), "unlinkable") {
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "offset") ||
+			strings.Contains(err.Error(), "unlinkable") {
 			t.Errorf("block %d at offset %d: %v", num, at, err)
 		}
 		if h := n.Chain().Head(); h != nil && h.BlockNum >= num {

@@ -36,11 +36,13 @@ func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
 				}
 			}
 		}
-		if err := n.damage.err(); err == nil || strings.Contains(err.Error(), "/srv") || !strings.HasPrefix(err.Error(), part) {
+		if err := n.damage.err(); err == nil || strings.Contains(err.Error(), "/srv") ||
+			!strings.HasPrefix(err.Error(), part) {
 			t.Errorf("ready says %v", err)
 		}
 		said := log.String()
-		if strings.Count(said, "\n") != len(x.errs) || !strings.HasPrefix(said, "error") || !strings.Contains(said, x.remedy) || !strings.Contains(said, "/srv/a/file") {
+		if strings.Count(said, "\n") != len(x.errs) || !strings.HasPrefix(said, "error") ||
+			!strings.Contains(said, x.remedy) || !strings.Contains(said, "/srv/a/file") {
 			t.Errorf("%s: the log says %s", part, said)
 		}
 		if err := remedy(fmt.Errorf("apply: %w", x.errs[0])); !strings.Contains(err.Error(), x.remedy) {

@@ -112,7 +112,8 @@ func TestDamagedFoldersAreMendedOrRefusedWithTheRemedy(t *testing.T) {
 			o := options(dir, e)
 			o.Follower = true // who signs is refused for reversible blocks, too
 			copyFolder(t, blocks.blocks, o.BlocksDir)
-			what := fmt.Sprintf("-node.seed=%d %s %d: %s %s: ", *seedFlag, e.Kind, i, filepath.Base(blocks.blocks), filepath.Base(state.state))
+			what := fmt.Sprintf("-node.seed=%d %s %d: %s %s: ", *seedFlag, e.Kind, i, filepath.Base(blocks.blocks),
+				filepath.Base(state.state))
 			if r.IntN(5) > 0 {
 				copyFolder(t, state.state, o.StateDir)
 			} else {
@@ -122,7 +123,8 @@ func TestDamagedFoldersAreMendedOrRefusedWithTheRemedy(t *testing.T) {
 				os.Remove(filepath.Join(o.BlocksDir, blocklog.IndexName))
 				what += "no index; "
 			}
-			for _, name := range []string{blocklog.LogName, blocklog.IndexName, filepath.Join(blocklog.ReversibleDir, blocklog.ReversibleName)} {
+			for _, name := range []string{blocklog.LogName, blocklog.IndexName,
+				filepath.Join(blocklog.ReversibleDir, blocklog.ReversibleName)} {
 				what += tear(t, r, filepath.Join(o.BlocksDir, name))
 			}
 			if r.IntN(3) == 0 {
@@ -193,7 +195,8 @@ func TestADamagedReversibleBlockStopsWhoSigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := Open(context.Background(), o); err == nil || !strings.Contains(err.Error(), path+": offset ") || !strings.Contains(err.Error(), "rename the file") {
+		if _, err := Open(context.Background(), o); err == nil || !strings.Contains(err.Error(), path+": offset ") ||
+			!strings.Contains(err.Error(), "rename the file") {
 			t.Errorf("a node that signs: %v", err)
 		}
 	}
@@ -302,7 +305,8 @@ func TestALogOfAnotherHistoryIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = n.Start(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "is not the") || !strings.Contains(err.Error(), "--replay-blockchain") {
+	if err == nil || !strings.Contains(err.Error(), "is not the") ||
+		!strings.Contains(err.Error(), "--replay-blockchain") {
 		t.Errorf("%v", err)
 	}
 	n.Close()
@@ -324,7 +328,8 @@ func TestALogOfAnotherChainIsRefused(t *testing.T) {
 	n := mustStart(t, other)
 	n.Close()
 	a.BlocksDir, a.Genesis = other.BlocksDir, nil
-	if _, err := Open(context.Background(), a); err == nil || !strings.Contains(err.Error(), "does not match the existing chain ID in state") {
+	if _, err := Open(context.Background(), a); err == nil ||
+		!strings.Contains(err.Error(), "does not match the existing chain ID in state") {
 		t.Errorf("%v", err)
 	}
 }

@@ -33,7 +33,8 @@ func countingFS(fs blocklog.FS, n *atomic.Int64) blocklog.FS {
 func (n *Node) meter() *vitals.Meter {
 	o := vitals.Options{
 		Stats: n.store.Stats, Durable: n.store.Durable,
-		Files:   []vitals.Files{{Name: "block log", Written: n.written.blocks.Load}, {Name: "reversible blocks", Written: n.written.reversible.Load}},
+		Files: []vitals.Files{{Name: "block log", Written: n.written.blocks.Load},
+			{Name: "reversible blocks", Written: n.written.reversible.Load}},
 		Folders: []vitals.Folder{{Name: "blocks", Path: n.o.BlocksDir}, {Name: "state", Path: n.o.StateDir}},
 	}
 	if n.history != nil {
@@ -66,7 +67,8 @@ func (n *Node) newServiceMetrics(p *producer.Producer, network *p2p.Network, s *
 // dashboard opens the page of a node that begins to serve.
 func (n *Node) dashboard(ctx context.Context, s *Services, m *metrics) (*dashboard.Dashboard, error) {
 	v := &shown{m: m, watch: m.vitals.Watch()}
-	o := dashboard.Options{Title: "nodeos", Version: s.Version.Full, Read: v.read, Panels: v.panels(), Figures: v.figures(), Trusted: s.HTTP.Server.Trusted, Log: n.o.Log}
+	o := dashboard.Options{Title: "nodeos", Version: s.Version.Full, Read: v.read, Panels: v.panels(),
+		Figures: v.figures(), Trusted: s.HTTP.Server.Trusted, Log: n.o.Log}
 	d, err := dashboard.Open(ctx, s.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("dashboard-address: %w", err)
@@ -163,8 +165,12 @@ func (v *shown) rate(name string, value func() uint64) dashboard.Series {
 }
 
 func (v *shown) panels() []dashboard.Panel {
-	writer := dashboard.Series{Name: "the chain's writer", Rate: true, Scale: 100, Value: func() float64 { return v.blocks.busy.Seconds() }}
-	api := dashboard.Series{Name: "the API", Rate: true, Scale: 100, Value: func() float64 { return v.asked[v.samples%(lately+1)].Sum }}
+	writer := dashboard.Series{Name: "the chain's writer", Rate: true, Scale: 100, Value: func() float64 {
+		return v.blocks.busy.Seconds()
+	}}
+	api := dashboard.Series{Name: "the API", Rate: true, Scale: 100, Value: func() float64 {
+		return v.asked[v.samples%(lately+1)].Sum
+	}}
 	list := append(v.watch.Disk(), v.watch.Memory()...)
 	list = append(list, v.watch.Processor(writer, api)...)
 	list = append(list, v.chain()...)
@@ -181,19 +187,31 @@ func (v *shown) panels() []dashboard.Panel {
 func (v *shown) chain() []dashboard.Panel {
 	const group = "Chain"
 	return []dashboard.Panel{
-		{Group: group, Title: "Age of the newest block", Unit: dashboard.Seconds, Help: "Half a second is normal. It is more while the node catches up, or while nobody produces.",
-			Series: []dashboard.Series{v.number("age", func() float64 { return time.Since(v.head.Time.TimePoint().Time()).Seconds() })}},
+		{Group: group, Title: "Age of the newest block", Unit: dashboard.Seconds,
+			Help: "Half a second is normal. It is more while the node catches up, or while nobody produces.",
+			Series: []dashboard.Series{v.number("age", func() float64 {
+				return time.Since(v.head.Time.TimePoint().Time()).Seconds()
+			})}},
 		{Group: group, Title: "Transactions in blocks", Unit: dashboard.PerSecond, Series: []dashboard.Series{
-			v.rate("received", func() uint64 { return v.blocks.incomingTrx }), v.rate("produced here", func() uint64 { return v.blocks.producedTrx }),
+			v.rate("received", func() uint64 { return v.blocks.incomingTrx }), v.rate("produced here", func() uint64 {
+				return v.blocks.producedTrx
+			}),
 		}},
-		{Group: group, Title: "Blocks", Unit: dashboard.PerSecond, Help: "Two a second are normal, many more while the node catches up.", Series: []dashboard.Series{
-			v.rate("received", func() uint64 { return v.blocks.incoming }), v.rate("produced here", func() uint64 { return v.blocks.produced }),
-		}},
-		{Group: group, Title: "Blocks that are not irreversible yet", Unit: dashboard.Count, Help: "Two or three with Savanna's rules, some 330 with 21 producers and the rules before.",
-			Series: []dashboard.Series{v.number("blocks", func() float64 { return float64(v.head.Num) - float64(v.head.IrreversibleNum) })}},
-		{Group: group, Title: "Time to apply a received block", Unit: dashboard.Seconds, Help: "Of the last 10 s. Far below half a second is normal.", Series: []dashboard.Series{
-			v.number("median", v.quantile(&v.applied, 0.5)), v.number("99 %", v.quantile(&v.applied, 0.99)),
-		}},
+		{Group: group, Title: "Blocks", Unit: dashboard.PerSecond,
+			Help: "Two a second are normal, many more while the node catches up.", Series: []dashboard.Series{
+				v.rate("received", func() uint64 { return v.blocks.incoming }), v.rate("produced here", func() uint64 {
+					return v.blocks.produced
+				}),
+			}},
+		{Group: group, Title: "Blocks that are not irreversible yet", Unit: dashboard.Count,
+			Help: "Two or three with Savanna's rules, some 330 with 21 producers and the rules before.",
+			Series: []dashboard.Series{v.number("blocks", func() float64 {
+				return float64(v.head.Num) - float64(v.head.IrreversibleNum)
+			})}},
+		{Group: group, Title: "Time to apply a received block", Unit: dashboard.Seconds,
+			Help: "Of the last 10 s. Far below half a second is normal.", Series: []dashboard.Series{
+				v.number("median", v.quantile(&v.applied, 0.5)), v.number("99 %", v.quantile(&v.applied, 0.99)),
+			}},
 	}
 }
 
@@ -212,16 +230,17 @@ func (v *shown) peers() []dashboard.Panel {
 			v.number("outgoing", func() float64 { return float64(v.network.Peers + v.network.BlockProducers) }),
 			v.number("incoming", func() float64 { return float64(v.network.Clients) }),
 		}},
-		{Group: group, Title: "Longest round trip to a peer", Unit: dashboard.Seconds, Series: []dashboard.Series{v.number("longest", func() float64 {
-			worst := time.Duration(-1)
-			for i := range v.network.Connections {
-				worst = max(worst, v.network.Connections[i].Latency)
-			}
-			if worst < 0 {
-				return math.NaN()
-			}
-			return worst.Seconds()
-		})}},
+		{Group: group, Title: "Longest round trip to a peer",
+			Unit: dashboard.Seconds, Series: []dashboard.Series{v.number("longest", func() float64 {
+				worst := time.Duration(-1)
+				for i := range v.network.Connections {
+					worst = max(worst, v.network.Connections[i].Latency)
+				}
+				if worst < 0 {
+					return math.NaN()
+				}
+				return worst.Seconds()
+			})}},
 	}
 }
 
@@ -229,43 +248,51 @@ func (v *shown) api() []dashboard.Panel {
 	const group = "API"
 	return []dashboard.Panel{
 		{Group: group, Title: "Answers", Unit: dashboard.PerSecond, Series: []dashboard.Series{
-			v.rate("all", func() uint64 { return v.asked[v.samples%(lately+1)].Count() }), v.rate("errors (500 and above)", func() uint64 { return v.errors }),
+			v.rate("all", func() uint64 { return v.asked[v.samples%(lately+1)].Count() }),
+			v.rate("errors (500 and above)", func() uint64 { return v.errors }),
 		}},
-		{Group: group, Title: "Time for an answer", Unit: dashboard.Seconds, Help: "Of the last 10 s.", Series: []dashboard.Series{
-			v.number("median", v.quantile(&v.asked, 0.5)), v.number("99 %", v.quantile(&v.asked, 0.99)),
-			v.number("longest", func() float64 {
-				worst := time.Duration(0)
-				for _, d := range v.longest {
-					worst = max(worst, d)
-				}
-				if worst == 0 {
-					return math.NaN()
-				}
-				return worst.Seconds()
-			}),
-		}},
+		{Group: group, Title: "Time for an answer", Unit: dashboard.Seconds,
+			Help: "Of the last 10 s.", Series: []dashboard.Series{
+				v.number("median", v.quantile(&v.asked, 0.5)), v.number("99 %", v.quantile(&v.asked, 0.99)),
+				v.number("longest", func() float64 {
+					worst := time.Duration(0)
+					for _, d := range v.longest {
+						worst = max(worst, d)
+					}
+					if worst == 0 {
+						return math.NaN()
+					}
+					return worst.Seconds()
+				}),
+			}},
 	}
 }
 
 func (v *shown) history() []dashboard.Panel {
 	const group = "History"
 	return []dashboard.Panel{
-		{Group: group, Title: "To clients of the state history", Unit: dashboard.BitsSecond, Series: []dashboard.Series{{Name: "sent", Rate: true, Scale: 8, Value: func() float64 {
-			_, served := v.m.history()
-			return float64(served.Bytes)
-		}}}},
-		{Group: group, Title: "Clients", Unit: dashboard.Count, Series: []dashboard.Series{v.number("clients", func() float64 {
-			_, served := v.m.history()
-			return float64(served.Sessions)
-		})}},
-		{Group: group, Title: "Behind, the slowest client", Unit: dashboard.Count, Help: "Blocks that it asked for and has not received yet.", Series: []dashboard.Series{v.number("blocks", func() float64 {
-			_, served := v.m.history()
-			return float64(served.Behind)
-		})}},
-		{Group: group, Title: "Behind the chain", Unit: dashboard.Count, Help: "Blocks that are not recorded yet; a few are normal.", Series: []dashboard.Series{v.number("blocks", func() float64 {
-			kept, _ := v.m.history()
-			return float64(v.head.Num) - float64(kept.Head)
-		})}},
+		{Group: group, Title: "To clients of the state history", Unit: dashboard.BitsSecond,
+			Series: []dashboard.Series{{Name: "sent", Rate: true, Scale: 8, Value: func() float64 {
+				_, served := v.m.history()
+				return float64(served.Bytes)
+			}}}},
+		{Group: group, Title: "Clients", Unit: dashboard.Count,
+			Series: []dashboard.Series{v.number("clients", func() float64 {
+				_, served := v.m.history()
+				return float64(served.Sessions)
+			})}},
+		{Group: group, Title: "Behind, the slowest client",
+			Unit: dashboard.Count, Help: "Blocks that it asked for and has not received yet.",
+			Series: []dashboard.Series{v.number("blocks", func() float64 {
+				_, served := v.m.history()
+				return float64(served.Behind)
+			})}},
+		{Group: group, Title: "Behind the chain", Unit: dashboard.Count,
+			Help: "Blocks that are not recorded yet; a few are normal.",
+			Series: []dashboard.Series{v.number("blocks", func() float64 {
+				kept, _ := v.m.history()
+				return float64(v.head.Num) - float64(kept.Head)
+			})}},
 	}
 }
 
@@ -276,7 +303,8 @@ func (v *shown) figures() []dashboard.Figure {
 		{Group: group, Title: "Last irreversible block", Unit: dashboard.Count, Value: func() float64 { return float64(v.head.IrreversibleNum) }},
 		{Group: group, Title: "Produced by", Unit: dashboard.Text, Words: func() string { return v.head.Producer.String() }},
 		{Group: group, Title: "Caught up in", Unit: dashboard.Seconds, Help: "At the pace of the last minute", Value: v.catchUp},
-		{Group: group, Title: "Missed blocks", Unit: dashboard.Count, Help: "Since the node began to serve; metrics say whose", Value: func() float64 { return float64(v.all.missed) }},
+		{Group: group, Title: "Missed blocks", Unit: dashboard.Count,
+			Help: "Since the node began to serve; metrics say whose", Value: func() float64 { return float64(v.all.missed) }},
 		{Group: group, Title: "Late blocks", Unit: dashboard.Count, Help: "By more than a second", Value: func() float64 { return float64(v.all.late) }},
 		{Group: group, Title: "Missing votes", Unit: dashboard.Count, Help: "In certificates of new blocks; metrics say whose", Value: func() float64 { return float64(v.m.certificates.missingVotes()) }},
 		{Group: group, Title: "Switches of forks", Unit: dashboard.Count, Value: func() float64 { return float64(v.forks) }},

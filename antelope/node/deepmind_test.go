@@ -67,7 +67,8 @@ func TestTheDeepMindLogLeadsToTheHead(t *testing.T) {
 	o.Genesis = nil
 	n = mustStart(t, o)
 	defer n.Close()
-	if !strings.HasPrefix(log.String(), "DMLOG ") || !strings.Contains(log.String(), "DMLOG DEEP_MIND_VERSION leap 13 0\n") {
+	if !strings.HasPrefix(log.String(), "DMLOG ") ||
+		!strings.Contains(log.String(), "DMLOG DEEP_MIND_VERSION leap 13 0\n") {
 		t.Errorf("a restart begins with %.100s", log.String())
 	}
 }

@@ -14,22 +14,28 @@ import (
 )
 
 // failures are bodies of calls with a transaction that fails, and what a node answers.
-func failures(t *testing.T, ctx context.Context, p *oracle.Peer, n *oracle.Node, seed uint64, chain types.Checksum256) map[string]string {
+func failures(
+	t *testing.T, ctx context.Context, p *oracle.Peer, n *oracle.Node, seed uint64, chain types.Checksum256,
+) map[string]string {
 	t.Helper()
 	answers := map[string]string{}
 	level := []types.PermissionLevel{{Actor: types.N("eosio"), Permission: types.N("active")}}
 	actions := map[string]types.Action{
-		"assertion":         {Account: types.N("eosio"), Name: types.N("reqactivated"), Authorization: level, Data: make([]byte, 32)},
-		"short data":        {Account: types.N("eosio"), Name: types.N("reqactivated"), Authorization: level, Data: make([]byte, 3)},
-		"no such action":    {Account: types.N("eosio"), Name: types.N("nosuch"), Authorization: level},
-		"no such contract":  {Account: types.N("nobody"), Name: types.N("nosuch"), Authorization: level},
-		"existing account":  {Account: types.N("eosio"), Name: types.N("newaccount"), Authorization: level, Data: append(append(types.N("eosio").Append(nil), types.N("eosio").Append(nil)...), make([]byte, 14)...)},
-		"no such authority": {Account: types.N("eosio"), Name: types.N("reqauth"), Authorization: []types.PermissionLevel{{Actor: types.N("eosio"), Permission: types.N("nosuch")}}, Data: types.N("eosio").Append(nil)},
-		"good":              {Account: types.N("eosio"), Name: types.N("reqauth"), Authorization: level, Data: types.N("eosio").Append(nil)},
+		"assertion":        {Account: types.N("eosio"), Name: types.N("reqactivated"), Authorization: level, Data: make([]byte, 32)},
+		"short data":       {Account: types.N("eosio"), Name: types.N("reqactivated"), Authorization: level, Data: make([]byte, 3)},
+		"no such action":   {Account: types.N("eosio"), Name: types.N("nosuch"), Authorization: level},
+		"no such contract": {Account: types.N("nobody"), Name: types.N("nosuch"), Authorization: level},
+		"existing account": {Account: types.N("eosio"), Name: types.N("newaccount"), Authorization: level,
+			Data: append(append(types.N("eosio").Append(nil), types.N("eosio").Append(nil)...), make([]byte, 14)...)},
+		"no such authority": {Account: types.N("eosio"), Name: types.N("reqauth"),
+			Authorization: []types.PermissionLevel{{Actor: types.N("eosio"), Permission: types.N("nosuch")}},
+			Data:          types.N("eosio").Append(nil)},
+		"good": {Account: types.N("eosio"), Name: types.N("reqauth"), Authorization: level, Data: types.N("eosio").Append(nil)},
 	}
 	w := oracle.Workload{Run: func(d *oracle.Driver, _ time.Time) error {
 		for what, a := range actions {
-			for _, call := range []string{"push_transaction", "send_transaction", "send_transaction2", "send_transaction2 true"} {
+			for _, call := range []string{"push_transaction", "send_transaction", "send_transaction2",
+				"send_transaction2 true"} {
 				packed, _, err := d.Pack(oracle.Tx{Actions: []types.Action{a}})
 				if err != nil {
 					return err

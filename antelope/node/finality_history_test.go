@@ -84,7 +84,8 @@ func historyNode(dir string, g types.Genesis) Options {
 	if _, err := os.Stat(o.StateDir); err != nil {
 		o.Genesis = &g
 	}
-	o.History = &History{Options: ship.Options{Dir: filepath.Join(dir, "state-history"), Traces: true, State: true, Finality: true, Spring: true},
+	o.History = &History{Options: ship.Options{Dir: filepath.Join(dir, "state-history"), Traces: true, State: true,
+		Finality: true, Spring: true},
 		Server: ship.ServerOptions{Limits: ship.DefaultLimits()}}
 	return o
 }
@@ -93,6 +94,7 @@ func checkFinality(t *testing.T, dir string, want map[uint32]string, when string
 	t.Helper()
 	got := historyOf(t, filepath.Join(dir, "state-history"), "finality_data_history")
 	if !maps.Equal(got.entries, want) {
-		t.Errorf("%s: finality data of the blocks %d to %d, want %d of them with the same contents", when, got.first, got.end, len(want))
+		t.Errorf("%s: finality data of the blocks %d to %d, want %d of them with the same contents",
+			when, got.first, got.end, len(want))
 	}
 }

@@ -39,10 +39,12 @@ func refusing(c *cobra.Command, err error) error {
 func createKeyCommand() *cobra.Command {
 	var file string
 	var console bool
-	c := &cobra.Command{Use: "key", Short: "Make a key, and print it or write it to a file", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		return refusing(c, createKey(c.OutOrStdout(), file, console))
-	}}
-	c.Flags().StringVarP(&file, "file", "f", "", "file to write the private key, the public key and the proof of possession to")
+	c := &cobra.Command{Use: "key", Short: "Make a key, and print it or write it to a file",
+		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+			return refusing(c, createKey(c.OutOrStdout(), file, console))
+		}}
+	c.Flags().StringVarP(&file, "file", "f", "",
+		"file to write the private key, the public key and the proof of possession to")
 	c.Flags().BoolVar(&console, "to-console", false, "print the key instead")
 	return c
 }
@@ -84,9 +86,10 @@ func writePrivately(path, text string) error {
 
 func createProofCommand() *cobra.Command {
 	var file, private string
-	c := &cobra.Command{Use: "pop", Short: "Print the proof that one has a private key", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		return refusing(c, createProof(c.OutOrStdout(), file, private))
-	}}
+	c := &cobra.Command{Use: "pop", Short: "Print the proof that one has a private key",
+		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+			return refusing(c, createProof(c.OutOrStdout(), file, private))
+		}}
 	c.Flags().StringVarP(&file, "file", "f", "", "file whose one line is the private key")
 	c.Flags().StringVar(&private, "private-key", "", "the private key; whoever lists the machine's processes sees it")
 	return c

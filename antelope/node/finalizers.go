@@ -39,7 +39,9 @@ const waitingBallots = 64
 
 // vote opens the finalizers and tells them what the chain accepts. It is called before the first
 // block of this life. count and tell are given each vote when it is durable; tell may be nil.
-func (n *Node) vote(o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote)) (*voter, error) {
+func (n *Node) vote(
+	o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote),
+) (*voter, error) {
 	own, err := finalizer.Open(*o)
 	if err != nil {
 		return nil, err

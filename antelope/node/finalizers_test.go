@@ -63,7 +63,10 @@ func startAt(t *testing.T, o Options, p *chaintest.Peers) *Node {
 func produceForAll(o *producer.Options, n *Node, p *chaintest.Peers) {
 	key := p.Maker(0).Key
 	o.StaleProduction = true
-	o.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature, error) { return key.Sign(d) }}
+	o.Signers = map[types.PublicKey]producer.SignatureProvider{key.Public(): func(d types.Checksum256) (types.Signature,
+		error) {
+		return key.Sign(d)
+	}}
 	for _, a := range n.Chain().Head().ActiveSchedule.Producers {
 		o.Producers = append(o.Producers, a.Producer)
 	}

@@ -61,7 +61,8 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	}})
 	log := slog.New(slog.NewTextHandler(&n.votes, nil))
 	n.logVotes(log.With("as", "others"), []types.BLSPublicKey{chaintest.FinalizerKey(n.spare(t)).Public()})
-	votes := &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"), Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(i)}}
+	votes := &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"),
+		Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(i)}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	api := &HTTP{Listen: []Listen{{Address: at[len(at)/2+i], Categories: dialect.All}}, Plugins: dialect.All,
@@ -147,7 +148,8 @@ func checkFinalizerInfo(t *testing.T, address string, n *finalNode) {
 	}
 	head, voted := n.Chain().Head().BlockNum, 0
 	for i, v := range info.Votes {
-		if v.Generation != policy.Generation || v.Num > head || v.Num+20 < head || len(v.ID) != 64 || len(v.Time) != len("2026-01-02T03:04:05.500") {
+		if v.Generation != policy.Generation || v.Num > head || v.Num+20 < head || len(v.ID) != 64 ||
+			len(v.Time) != len("2026-01-02T03:04:05.500") {
 			t.Errorf("a vote is %+v at block %d", v, head)
 		}
 		if i > 0 && info.Votes[i-1].Description > v.Description {
@@ -205,7 +207,8 @@ func checkPauseAtBlock(t *testing.T, address string) {
 		return true
 	}
 	num := headNum(t, address) + 6
-	if is := order(t, address, "pause_at_block", fmt.Sprintf(`{"block_num":%d}`, num)); is != http.StatusCreated || !reaches(num) {
+	if is := order(t, address, "pause_at_block", fmt.Sprintf(`{"block_num":%d}`, num)); is != http.StatusCreated ||
+		!reaches(num) {
 		t.Fatalf("pause_at_block is answered %d, the head is %d of %d", is, headNum(t, address), num)
 	}
 	time.Sleep(3 * time.Second)
@@ -254,7 +257,8 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 	for i, n := range nodes {
 		list := n.times()
 		slices.Sort(list)
-		t.Logf("node %d: from a block's slot until it is irreversible %v at the median, %v at most", i, list[len(list)/2], list[len(list)-1])
+		t.Logf("node %d: from a block's slot until it is irreversible %v at the median, %v at most",
+			i, list[len(list)/2], list[len(list)-1])
 		if list[len(list)/2] > 3*time.Second {
 			t.Errorf("node %d: half of the blocks took %v and more to become irreversible", i, list[len(list)/2])
 		}
@@ -267,7 +271,8 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 	nodes[spare].stop()
 	name := string(rune('a' + spare))
 	checkVoteLines(t, &nodes[0].votes, "its absence", []string{
-		`msg="Block [0-9a-f]{16}\.\.\. #[0-9]+ @ [-0-9T:.]{23} produced by [a-z0-9]+, latency: -?[0-9]+ms has no votes for block #[0-9]+ from finalizers: ([a-d],)*` + name + `(,[a-d])*"\n`,
+		`msg="Block [0-9a-f]{16}\.\.\. #[0-9]+ @ [-0-9T:.]{23} produced by [a-z0-9]+, latency: -?[0-9]+ms has no ` +
+			`votes for block #[0-9]+ from finalizers: ([a-d],)*` + name + `(,[a-d])*"\n`,
 		`msg="Local finalizer ` + name + ` did not vote in block [0-9]+ : [0-9a-f]{16} for block [0-9]+" as=others\n`,
 	})
 	if strings.Contains(nodes[0].votes.String(), "Local finalizer a") {

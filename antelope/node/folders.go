@@ -167,7 +167,8 @@ func replayable(o *Options) error {
 		return nil
 	}
 	reason := fmt.Errorf("block log does not start with genesis block, but with block %d", first)
-	if p, _, err := (blocklog.Tool{Dir: o.BlocksDir}).Context(o.retainedDir()); err == nil && p.Genesis == nil && o.Genesis == nil {
+	if p, _, err := (blocklog.Tool{Dir: o.BlocksDir}).Context(o.retainedDir()); err == nil && p.Genesis == nil &&
+		o.Genesis == nil {
 		reason = errNoGenesis // nodeos asks for it first
 	}
 	return fmt.Errorf("%w: nothing was changed; start from a snapshot, or start without --replay-blockchain", reason)

@@ -50,7 +50,8 @@ plugin = eosio::db_size_api_plugin
 func runWAX(t *testing.T, dir string, args ...string) (info, log string) {
 	t.Helper()
 	conf := filepath.Join(dir, "config")
-	if err := errors.Join(os.MkdirAll(conf, 0o755), os.WriteFile(filepath.Join(conf, "config.ini"), []byte(waxConfig), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(conf, 0o755), os.WriteFile(filepath.Join(conf, "config.ini"), []byte(waxConfig),
+		0o644)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
@@ -58,13 +59,15 @@ func runWAX(t *testing.T, dir string, args ...string) (info, log string) {
 	var out buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, append([]string{"--config-dir", conf, "--data-dir", filepath.Join(dir, "data"), "--unix-socket-path", "api.sock"}, args...), streams{&out, &out})
+		ended <- run(ctx, append([]string{"--config-dir", conf, "--data-dir", filepath.Join(dir, "data"),
+			"--unix-socket-path", "api.sock"}, args...), streams{&out, &out})
 	}()
 	out.await(t, "Blockchain started")
 	// Until the API listens, another server answers that the node is starting.
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "data", "api.sock"))
-	}}}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "data", "api.sock"))
+		}}}
 	for ; info == "" && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		res, err := client.Get("http://node/v1/chain/get_info")
 		if err != nil {
@@ -96,7 +99,8 @@ func TestANodeOfWAXCallsItselfAsWAXsNodesDo(t *testing.T) {
 		{[]string{"--reported-version", "v5.0.3wax02"}, "v5.0.3wax02"},
 	} {
 		info, log := runWAX(t, dir, c.args...)
-		if !strings.Contains(info, `"server_version_string":"`+c.want+`"`) || !strings.Contains(info, `"server_full_version_string":"`+c.want+`-tarn`) ||
+		if !strings.Contains(info, `"server_version_string":"`+c.want+`"`) ||
+			!strings.Contains(info, `"server_full_version_string":"`+c.want+`-tarn`) ||
 			!strings.Contains(info, id) {
 			t.Errorf("start %d: %s", i, info)
 		}
@@ -105,7 +109,8 @@ func TestANodeOfWAXCallsItselfAsWAXsNodesDo(t *testing.T) {
 		}
 	}
 	var out buffer
-	if err := run(t.Context(), []string{"--reported-version", "v9", "--version"}, streams{&out, &out}); err != nil || out.String() != "v9\n" {
+	if err := run(t.Context(), []string{"--reported-version", "v9", "--version"}, streams{&out, &out}); err != nil ||
+		out.String() != "v9\n" {
 		t.Errorf("--version prints %q, %v", out.String(), err)
 	}
 }
@@ -117,7 +122,8 @@ func TestASnapshotThatNeedsUnknownFunctionsIsNotLoaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	c, err := chain.Open(st, chain.Options{Options: execute.Options{GenesisIntrinsics: []string{"send_response"}, MissingIntrinsics: true}})
+	c, err := chain.Open(st,
+		chain.Options{Options: execute.Options{GenesisIntrinsics: []string{"send_response"}, MissingIntrinsics: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +150,8 @@ func TestASnapshotThatNeedsUnknownFunctionsIsNotLoaded(t *testing.T) {
 	if err == nil {
 		n.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), f.Name()) || !strings.Contains(err.Error(), "this network needs send_response, which this program does not have") {
+	if err == nil || !strings.Contains(err.Error(), f.Name()) ||
+		!strings.Contains(err.Error(), "this network needs send_response, which this program does not have") {
 		t.Errorf("it is loaded: %v", err)
 	}
 	if _, err := engine.Unfinished(o.StateDir); !errors.Is(err, os.ErrNotExist) {

@@ -30,7 +30,8 @@ type health struct {
 }
 
 func (n *Node) newHealth(p *producer.Producer, h *HTTP) *health {
-	c := &health{head: p.Head, store: n.store.Stats, hurt: n.damage.err, guard: n.o.Engine.GuardBytes, full: h.DiskFull, age: h.HeadAge}
+	c := &health{head: p.Head, store: n.store.Stats, hurt: n.damage.err, guard: n.o.Engine.GuardBytes, full: h.DiskFull,
+		age: h.HeadAge}
 	if c.age == 0 {
 		c.age = defaultHeadAge
 	}
@@ -49,11 +50,15 @@ func (c *health) ready(now time.Time) error {
 	// With read-mode = irreversible the newest blocks wait in the fork database.
 	known := h.ForkNum - min(h.Num, h.ForkNum)
 	if allowed := time.Duration(c.age+known) * types.BlockIntervalMS * time.Millisecond; age > allowed {
-		return fmt.Errorf("the newest block, %d, is %v old; %v are allowed: the node catches up, its peers have no newer one, or nobody produces",
+		return fmt.Errorf(
+			"the newest block, %d, is %v old; %v are allowed: the node catches up, its peers have no newer one, or "+
+				"nobody produces",
 			h.Num, age.Round(time.Second), allowed)
 	}
 	if s := c.store(); s.Limit > 0 && s.Free < c.guard {
-		return fmt.Errorf("the state is full: %d MiB of %d MiB are free; increase chain-state-db-size-mb and start again", s.Free>>20, s.Limit>>20)
+		return fmt.Errorf(
+			"the state is full: %d MiB of %d MiB are free; increase chain-state-db-size-mb and start again",
+			s.Free>>20, s.Limit>>20)
 	}
 	if c.full != nil {
 		return c.full()
@@ -65,19 +70,22 @@ func (c *health) ready(now time.Time) error {
 func healthEndpoints(ready func() error) []dialect.Endpoint {
 	return []dialect.Endpoint{
 		// They have no turn to wait for: who asks wants to know of this moment.
-		{Path: "/healthz", Category: dialect.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
-			return http.StatusOK, append(b, "alive\n"...)
-		}},
-		{Path: "/readyz", Category: dialect.All, Text: true, Hidden: true, Waits: true, Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
-			if err := ready(); err != nil {
-				return http.StatusServiceUnavailable, append(append(b, err.Error()...), '\n')
-			}
-			return http.StatusOK, append(b, "ready\n"...)
-		}},
+		{Path: "/healthz", Category: dialect.All, Text: true, Hidden: true, Waits: true,
+			Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
+				return http.StatusOK, append(b, "alive\n"...)
+			}},
+		{Path: "/readyz", Category: dialect.All, Text: true, Hidden: true, Waits: true,
+			Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
+				if err := ready(); err != nil {
+					return http.StatusServiceUnavailable, append(append(b, err.Error()...), '\n')
+				}
+				return http.StatusOK, append(b, "ready\n"...)
+			}},
 	}
 }
 
-var errStarting = errors.New("the node is starting: its state is being opened, loaded from a snapshot, or brought to the head of the block log")
+var errStarting = errors.New(
+	"the node is starting: its state is being opened, loaded from a snapshot, or brought to the head of the block log")
 
 // Starting answers /healthz and /readyz at the addresses of the API, and anything else
 // with 503, until the function that it returns is called: while the node is brought to

@@ -92,15 +92,16 @@ func (s *settings) history() (*History, error) {
 	}
 	dir := s.Under(s.DataDir, "state-history-dir")
 	h := &History{Options: ship.Options{
-		Dir: dir, Traces: s.Bool("trace-history"), State: s.Bool("chain-state-history"), Finality: s.Bool("finality-data-history"),
-		Debug: s.Bool("trace-history-debug-mode"), Spring: s.spring(),
+		Dir: dir, Traces: s.Bool("trace-history"), State: s.Bool("chain-state-history"),
+		Finality: s.Bool("finality-data-history"), Debug: s.Bool("trace-history-debug-mode"), Spring: s.spring(),
 		Log: s.logs.Logger("state_history"),
 	}, Delete: s.Bool("delete-state-history")}
 	trusted, err := s.trustedAddresses()
 	if err != nil {
 		return nil, err
 	}
-	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint"), Trusted: trusted, Limits: ship.DefaultLimits()}
+	h.Server = ship.ServerOptions{Address: s.Text("state-history-endpoint"), Trusted: trusted,
+		Limits: ship.DefaultLimits()}
 	if s.Has("state-history-unix-socket-path") {
 		h.Server.Socket = s.Under(s.DataDir, "state-history-unix-socket-path")
 	}
@@ -141,7 +142,8 @@ const leastHistory = 1000
 // historyParts are how a history is spread over files, with nodeos' defaults.
 func (s *settings) historyParts(dir string) *shiplog.Partition {
 	p := &shiplog.Partition{
-		Retained: filepath.Join(dir, "retained"), Archive: filepath.Join(dir, "archive"), Stride: 1_000_000, MaxFiles: math.MaxUint32,
+		Retained: filepath.Join(dir, "retained"), Archive: filepath.Join(dir, "archive"), Stride: 1_000_000,
+		MaxFiles: math.MaxUint32,
 	}
 	if s.Has("state-history-retained-dir") {
 		p.Retained = s.Under(dir, "state-history-retained-dir")

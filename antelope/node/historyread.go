@@ -27,8 +27,10 @@ type historyTool struct {
 }
 
 func (t *historyTool) flags(c *cobra.Command) {
-	c.Flags().StringVar(&t.retained, "retained", "", "folder of the parts of state history that are read (default: retained in its folder)")
-	c.Flags().StringVar(&t.archive, "archive", "", "folder of the parts of state history that are not read any more (default: archive in its folder)")
+	c.Flags().StringVar(&t.retained, "retained", "",
+		"folder of the parts of state history that are read (default: retained in its folder)")
+	c.Flags().StringVar(&t.archive, "archive", "",
+		"folder of the parts of state history that are not read any more (default: archive in its folder)")
 }
 
 // open finds what a folder has, and takes its locks.
@@ -51,7 +53,9 @@ func (t *historyTool) open(dir string, write bool) (unlock func() error, err err
 		}
 	}
 	if t.ship == "" && t.traces == "" {
-		return nil, fmt.Errorf("%s: no history in this folder: neither trace_history.log, chain_state_history.log or finality_data_history.log, nor slices of traces, nor folders state-history or traces with them", dir)
+		return nil, fmt.Errorf(
+			"%s: no history in this folder: neither trace_history.log, chain_state_history.log or "+
+				"finality_data_history.log, nor slices of traces, nor folders state-history or traces with them", dir)
 	}
 	var locks []io.Closer
 	unlock = func() (err error) {

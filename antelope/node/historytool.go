@@ -27,7 +27,8 @@ const (
 )
 
 // recordAgain is what helps where nothing can be mended.
-const recordAgain = "what cannot be mended has to be recorded again. State history: start the node once with --replay-blockchain --delete-state-history, " +
+const recordAgain = "what cannot be mended has to be recorded again. State history: start the node once with " +
+	"--replay-blockchain --delete-state-history, " +
 	"if its block log begins with block 1, else with --snapshot and --delete-state-history. " +
 	"Traces: move trace-dir away and start once with --replay-blockchain. Or restore the files from a copy"
 
@@ -40,7 +41,8 @@ func explainHistory(err error) error {
 	case errors.Is(err, context.Canceled):
 		return &exit.Error{Err: errors.New("interrupted"), Code: historyInterrupted}
 	case errors.Is(err, store.ErrLocked):
-		return &exit.Error{Err: err, Code: historyFailed, Remedy: "stop the node that uses the folder, or work on a copy of it"}
+		return &exit.Error{Err: err, Code: historyFailed,
+			Remedy: "stop the node that uses the folder, or work on a copy of it"}
 	}
 	return &exit.Error{Err: err, Code: historyFailed}
 }
@@ -167,7 +169,8 @@ is found. Nothing is changed. What a crash left, and the next start mends, is no
 		}
 		if err == nil && !r.Sound {
 			err = fmt.Errorf("%s: the history is damaged: %d found in %s", r.Path, r.Found, r.summary())
-			return &exit.Error{Err: err, Code: historyDamaged, Remedy: "`tarn history repair` mends what can be mended; with --dry-run it only says what"}
+			return &exit.Error{Err: err, Code: historyDamaged,
+				Remedy: "`tarn history repair` mends what can be mended; with --dry-run it only says what"}
 		}
 		return explainHistory(err)
 	}
@@ -178,10 +181,11 @@ is found. Nothing is changed. What a crash left, and the next start mends, is no
 const mostMends = 100_000
 
 func historyRepairCommand() *cobra.Command {
-	c := &cobra.Command{Use: "repair DIR", Short: "Mend what can be mended of a history, and say what was done", Args: oneFolder,
+	c := &cobra.Command{Use: "repair DIR", Short: "Mend what can be mended of a history, and say what was done",
+		Args: oneFolder,
 		Long: `Verify a history and mend what can be mended: make indexes again, cut off what a crash or a
 cut file left behind the last whole entry, write the header or the end of an entry anew where its
-content proves what they were. Whole entries are never touched. It asks nothing, and prints all that
+content proves what they were. Whole entries are never touched. It asks no questions, and prints all that
 it does. What cannot be mended is named, with what to do.`}
 	var t historyTool
 	t.flags(c)
@@ -226,9 +230,11 @@ func (t *historyTool) repair(c *cobra.Command, dir string, dry bool) error {
 		}
 	}
 	if left > 0 {
-		return &exit.Error{Err: fmt.Errorf("%s: %d found that cannot be mended", dir, left), Code: historyDamaged, Remedy: recordAgain}
+		return &exit.Error{Err: fmt.Errorf("%s: %d found that cannot be mended", dir, left), Code: historyDamaged,
+			Remedy: recordAgain}
 	}
-	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d repairs %s; %d entries in %d files were read\n", dir, len(mends), verb, counts.Entries, counts.Files)
+	_, err = fmt.Fprintf(c.OutOrStdout(), "%s: %d repairs %s; %d entries in %d files were read\n",
+		dir, len(mends), verb, counts.Entries, counts.Files)
 	return err
 }
 

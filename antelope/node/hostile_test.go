@@ -28,8 +28,9 @@ import (
 
 var (
 	hostileFlag = flag.Duration("node.hostile", time.Second, "how long each attack lasts")
-	idleFlag    = flag.Int("node.idle", 300, "connections that say nothing, of peers and of the API each, and of bodies that come slowly")
-	rowsFlag    = flag.Int("node.rows", 20_000, "rows of the table that is asked for with bad bounds")
+	idleFlag    = flag.Int("node.idle", 300,
+		"connections that say nothing, of peers and of the API each, and of bodies that come slowly")
+	rowsFlag = flag.Int("node.rows", 20_000, "rows of the table that is asked for with bad bounds")
 )
 
 // victim is a producing node with honest peers.
@@ -49,7 +50,8 @@ type victim struct {
 func (v *victim) connect(t *testing.T, to string) net.Conn {
 	t.Helper()
 	v.next++
-	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(8+v.next/250), byte(1+v.next%250))}, Timeout: 5 * time.Second}
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(8+v.next/250), byte(1+v.next%250))},
+		Timeout: 5 * time.Second}
 	c, err := d.DialContext(t.Context(), "tcp", to)
 	if err != nil {
 		t.Fatal(err)
@@ -122,9 +124,11 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := &victim{chain: chain, ship: addresses(t, 1)[0]}
-	v.Node = launch{snapshot: path, producers: map[types.Name]crypto.PrivateKey{types.N("eosio"): key}, history: &node.History{
-		Options: ship.Options{Dir: t.TempDir(), Traces: true, State: true}, Server: ship.ServerOptions{Limits: ship.DefaultLimits(), Address: v.ship},
-	}}.untilTheEnd(t)
+	v.Node = launch{snapshot: path, producers: map[types.Name]crypto.PrivateKey{types.N("eosio"): key},
+		history: &node.History{
+			Options: ship.Options{Dir: t.TempDir(), Traces: true, State: true},
+			Server:  ship.ServerOptions{Limits: ship.DefaultLimits(), Address: v.ship},
+		}}.untilTheEnd(t)
 	for range 3 {
 		v.follow(t)
 	}
@@ -137,10 +141,12 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 		name string
 		on   func(*testing.T, context.Context)
 	}{
-		{"ranges in a loop", v.askForRanges}, {"peers that never read", v.neverRead}, {"idle peers", v.idlePeers}, {"idle clients", v.idleClients},
+		{"ranges in a loop", v.askForRanges}, {"peers that never read", v.neverRead}, {"idle peers", v.idlePeers},
+		{"idle clients", v.idleClients},
 		{"bad bounds", v.badBounds}, {"lies about irreversible blocks", v.lie},
 		{"one compressed transaction", v.inflateOne}, {"invalid compressed transactions", v.inflateMany},
-		{"half of messages", v.sendHalf}, {"lists of empty objects", v.pushNothing}, {"compressed transactions in a call", v.pushBombs},
+		{"half of messages", v.sendHalf}, {"lists of empty objects", v.pushNothing},
+		{"compressed transactions in a call", v.pushBombs},
 		{"slow bodies", v.sendSlowly}, {"failing names", v.failAs},
 		{"clients of state history", v.askForHistory},
 	} {
@@ -203,11 +209,15 @@ func (v *victim) idleClients(t *testing.T, ctx context.Context) {
 // badBounds asks for rows of a large table with bounds that are none, or of another type,
 // or absurd, and for all rows by each index that is there and by some that are not.
 func (v *victim) badBounds(t *testing.T, ctx context.Context) {
-	bounds := []string{`"zzzzzzzzzzzzzzzz"`, `"-1"`, `"99999999999999999999999999"`, `{"a":[]}`, `"\u0000"`, `""`, `"0"`, `"18446744073709551615"`}
+	bounds := []string{`"zzzzzzzzzzzzzzzz"`, `"-1"`, `"99999999999999999999999999"`,
+		`{"a":[]}`, `"\u0000"`, `""`, `"0"`, `"18446744073709551615"`}
 	kinds := []string{"i64", "i128", "i256", "float64", "float128", "sha256", "ripemd160", "name", "none"}
 	clients(ctx, 4, func(int) {
-		body := fmt.Sprintf(`{"json":true,"code":"eosio.token","scope":"eosio.token","table":"accounts","limit":4294967295,"key_type":"%s","index_position":"%d","lower_bound":%s,"upper_bound":%s,"reverse":%t}`,
-			kinds[rand.IntN(len(kinds))], rand.IntN(4), bounds[rand.IntN(len(bounds))], bounds[rand.IntN(len(bounds))], rand.IntN(2) == 0)
+		body := fmt.Sprintf(
+			`{"json":true,"code":"eosio.token","scope":"eosio.token","table":"accounts","limit":4294967295,`+
+				`"key_type":"%s","index_position":"%d","lower_bound":%s,"upper_bound":%s,"reverse":%t}`,
+			kinds[rand.IntN(len(kinds))], rand.IntN(4), bounds[rand.IntN(len(bounds))], bounds[rand.IntN(len(bounds))],
+			rand.IntN(2) == 0)
 		_, answer, _ := v.Ask(ctx, "/v1/chain/get_table_rows", body) // an error, or rows
 		if n := strings.Count(string(answer), "TOK"); n > int(v.most.Load()) {
 			v.most.Store(int64(n))

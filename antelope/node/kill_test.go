@@ -77,7 +77,8 @@ func (j *job) run() error {
 	o.Snapshot, o.HardReplay, o.Replay = j.Snapshot, j.HardReplay, j.Replay
 	if j.History {
 		o.History = &History{Options: j.history(), Delete: j.DeleteHistory}
-		o.Traces = &tracelog.Options{Files: j.traces(), Plain: new(uint32(5)), Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))}
+		o.Traces = &tracelog.Options{Files: j.traces(), Plain: new(uint32(5)),
+			Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))}
 	}
 	o.Chain.ForceAllChecks, o.Chain.DisableReplayOpts, o.Chain.Threads = j.ForceAll, j.NoBatch, 2
 	if j.Genesis != "" {
@@ -285,11 +286,13 @@ func (o *ordeal) checkHistory() {
 		got := historyOf(o.t, o.j.history().Dir, name)
 		for num := got.first + 1; num < got.end; num++ {
 			if g, w := got.entries[num], want[name].entries[num]; g != w {
-				o.t.Fatalf("after %d kills: %s has block %d with %d bytes, an undisturbed node's %d", o.kills, name, num, len(g), len(w))
+				o.t.Fatalf("after %d kills: %s has block %d with %d bytes, an undisturbed node's %d",
+					o.kills, name, num, len(g), len(w))
 			}
 		}
 		if got.end != want[name].end || got.first > want[name].end-3 {
-			o.t.Fatalf("after %d kills: %s has blocks %d to %d, an undisturbed node's %d to %d", o.kills, name, got.first, got.end, want[name].first, want[name].end)
+			o.t.Fatalf("after %d kills: %s has blocks %d to %d, an undisturbed node's %d to %d",
+				o.kills, name, got.first, got.end, want[name].first, want[name].end)
 		}
 	}
 	o.checkTraces()
@@ -466,7 +469,8 @@ func TestAKilledNodeComesBackByItself(t *testing.T) {
 			t.Run(e.name+"/"+kind.name, func(t *testing.T) {
 				t.Parallel() // processes wait for the disk
 				t.Logf("repeat with -node.seed=%d", *seedFlag)
-				o := &ordeal{t: t, c: c, fresh: kind.j, log: kind.log, random: rand.New(rand.NewPCG(*seedFlag, uint64(10*i+k))), whole: 1200 * time.Millisecond}
+				o := &ordeal{t: t, c: c, fresh: kind.j, log: kind.log,
+					random: rand.New(rand.NewPCG(*seedFlag, uint64(10*i+k))), whole: 1200 * time.Millisecond}
 				o.fresh.Kind, o.fresh.Mode = e.kind, e.mode
 				o.fresh.ForceAll, o.fresh.NoBatch, o.fresh.History = (i/2+k)%2 == 0, (i+k)%3 == 0, (i/2+k)%2 == 1
 				o.begin()

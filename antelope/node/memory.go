@@ -52,8 +52,10 @@ func (m *shares) bound(o *Options, p *producer.Options, given func(option string
 	said := []string{m.String()}
 	if e.Kind == engine.Page && e.Mode.Anonymous() && e.LimitBytes > m.State {
 		e.LimitBytes = m.State &^ (1<<20 - 1)
-		said = append(said, fmt.Sprintf("The state may grow to %d MiB, less than chain-state-db-size-mb: database-map-mode = %s keeps all of it in memory",
-			e.LimitBytes>>20, e.Mode))
+		said = append(said,
+			fmt.Sprintf(
+				"The state may grow to %d MiB, less than chain-state-db-size-mb: database-map-mode = %s keeps all of it in memory",
+				e.LimitBytes>>20, e.Mode))
 	}
 	return said
 }
@@ -63,6 +65,8 @@ func (m *shares) String() string {
 	if m.Limit != "" {
 		from = "as " + m.Limit + " says"
 	}
-	return fmt.Sprintf("Memory: %d MiB %s; for changed pages of the state %d, Go's heap %d, contracts %d, keys %d, decoded rows %d, waiting transactions %d",
+	return fmt.Sprintf(
+		"Memory: %d MiB %s; for changed pages of the state %d, Go's heap %d, contracts %d, keys %d, decoded rows %d, "+
+			"waiting transactions %d",
 		m.Bytes>>20, from, m.Private>>20, m.Heap>>20, (m.modules+m.instances)>>20, m.keys>>20, m.rows>>20, m.queue>>20)
 }

@@ -25,7 +25,8 @@ func TestSharesLeaveRoom(t *testing.T) {
 			t.Errorf("of %d bytes a state in memory gets %d", total, m.State)
 		}
 	}
-	if large := share(machine.Memory{Bytes: 32 << 30}); large.keys != 156<<20 || large.rows != 192<<20 || large.modules != 256<<20 || large.queue != 1<<30 {
+	if large := share(machine.Memory{Bytes: 32 << 30}); large.keys != 156<<20 || large.rows != 192<<20 ||
+		large.modules != 256<<20 || large.queue != 1<<30 {
 		t.Errorf("a large machine is bounded: %+v", large)
 	}
 	if unknown := share(machine.Memory{}); unknown.Private < 1<<30 || unknown.keys != 156<<20 {
@@ -44,23 +45,29 @@ func TestSharesAreForWhatWasNotGiven(t *testing.T) {
 		queue         uint64
 		said          string
 	}{
-		"nothing":        {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30}, private: 512 << 20, most: 8 << 30, queue: 128 << 20, said: "1024 MiB as /sys/fs/cgroup/memory.max says"},
+		"nothing": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30}, private: 512 << 20,
+			most: 8 << 30, queue: 128 << 20, said: "1024 MiB as /sys/fs/cgroup/memory.max says"},
 		"private memory": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30, PrivateBytes: 7 << 20}, private: 7 << 20, most: 8 << 30, queue: 128 << 20},
-		"a queue":        {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30}, given: "incoming-transaction-queue-size-mb", private: 512 << 20, most: 8 << 30, queue: 1 << 30},
-		"heap":           {engine: engine.Options{Kind: engine.Page, Mode: modes[2], LimitBytes: 8 << 30}, private: 512 << 20, most: 640 << 20, queue: 128 << 20, said: "The state may grow to 640 MiB"},
-		"locked, small":  {engine: engine.Options{Kind: engine.Page, Mode: modes[3], LimitBytes: 100 << 20}, private: 512 << 20, most: 100 << 20, queue: 128 << 20},
-		"pebble":         {engine: engine.Options{Kind: engine.Pebble, LimitBytes: 8 << 30}, most: 8 << 30, queue: 128 << 20, said: "Go's heap 512"},
+		"a queue": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30},
+			given: "incoming-transaction-queue-size-mb", private: 512 << 20, most: 8 << 30, queue: 1 << 30},
+		"heap": {engine: engine.Options{Kind: engine.Page, Mode: modes[2], LimitBytes: 8 << 30},
+			private: 512 << 20, most: 640 << 20, queue: 128 << 20, said: "The state may grow to 640 MiB"},
+		"locked, small": {engine: engine.Options{Kind: engine.Page, Mode: modes[3], LimitBytes: 100 << 20}, private: 512 << 20, most: 100 << 20, queue: 128 << 20},
+		"pebble":        {engine: engine.Options{Kind: engine.Pebble, LimitBytes: 8 << 30}, most: 8 << 30, queue: 128 << 20, said: "Go's heap 512"},
 	} {
 		m, o, p := share(container), Options{Engine: c.engine}, producer.Options{QueueBytes: 1 << 30}
 		said := strings.Join(m.bound(&o, &p, func(option string) bool { return option == c.given }), "\n")
 		if o.Engine.PrivateBytes != c.private || o.Engine.LimitBytes != c.most || p.QueueBytes != c.queue {
-			t.Errorf("%s: %d private, %d at the most, %d waiting", name, o.Engine.PrivateBytes, o.Engine.LimitBytes, p.QueueBytes)
+			t.Errorf("%s: %d private, %d at the most, %d waiting",
+				name, o.Engine.PrivateBytes, o.Engine.LimitBytes, p.QueueBytes)
 		}
 		if !strings.Contains(said, c.said) {
 			t.Errorf("%s: said %q, not %q", name, said, c.said)
 		}
-		if o.Chain.CacheBytes != 64<<20 || o.Chain.InstanceBytes != 32<<20 || o.Chain.KeyBytes != 32<<20 || o.Chain.RowBytes != 64<<20 {
-			t.Errorf("%s: %d of contracts, %d of instances, %d of keys, %d of rows", name, o.Chain.CacheBytes, o.Chain.InstanceBytes, o.Chain.KeyBytes, o.Chain.RowBytes)
+		if o.Chain.CacheBytes != 64<<20 || o.Chain.InstanceBytes != 32<<20 || o.Chain.KeyBytes != 32<<20 ||
+			o.Chain.RowBytes != 64<<20 {
+			t.Errorf("%s: %d of contracts, %d of instances, %d of keys, %d of rows",
+				name, o.Chain.CacheBytes, o.Chain.InstanceBytes, o.Chain.KeyBytes, o.Chain.RowBytes)
 		}
 	}
 }

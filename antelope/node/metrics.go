@@ -57,7 +57,8 @@ type blockTotals struct {
 func (t *blockTotals) add(b *producer.BlockTime) {
 	t.blocks++
 	t.total, t.idle, t.other = t.total+b.Total, t.idle+b.Idle, t.other+b.Other
-	t.succeeded, t.failed, t.transient = t.succeeded+uint64(b.Succeeded), t.failed+uint64(b.Failed), t.transient+uint64(b.Transient)
+	t.succeeded, t.failed, t.transient = t.succeeded+uint64(b.Succeeded), t.failed+uint64(b.Failed), t.transient+
+		uint64(b.Transient)
 	t.successTime, t.failTime, t.attempted = t.successTime+b.SuccessTime, t.failTime+b.FailTime, t.attempted+b.Attempted
 }
 
@@ -176,9 +177,12 @@ func (m *metrics) blocks(w *exposition.Writer) {
 	m.mu.Lock()
 	block, p, s, in := m.block, m.produced, m.speculative, m.incoming
 	m.mu.Unlock()
-	w.Count("nodeos_unapplied_transactions_total", "Transactions that waited when a block was produced, over all produced blocks", p.unapplied)
-	w.Count("nodeos_subjective_bill_account_size_total", "Accounts with a subjective bill when a block was produced, over all produced blocks", p.billed)
-	w.Count("nodeos_scheduled_trxs_total", "Scheduled transactions when a block was produced, over all produced blocks", p.scheduled)
+	w.Count("nodeos_unapplied_transactions_total",
+		"Transactions that waited when a block was produced, over all produced blocks", p.unapplied)
+	w.Count("nodeos_subjective_bill_account_size_total",
+		"Accounts with a subjective bill when a block was produced, over all produced blocks", p.billed)
+	w.Count("nodeos_scheduled_trxs_total",
+		"Scheduled transactions when a block was produced, over all produced blocks", p.scheduled)
 	w.Count("nodeos_trxs_produced_total", "Transactions in produced blocks", p.transactions)
 	for _, u := range []struct {
 		name, help         string
@@ -191,18 +195,19 @@ func (m *metrics) blocks(w *exposition.Writer) {
 		w.Sample(float64(u.produced), "block_type", "produced")
 		w.Sample(float64(u.incoming), "block_type", "incoming")
 	}
-	writeMicros(w, "nodeos_produced_elapsed_us_total", "Time in the transactions of produced blocks", p.elapsed)
-	writeMicros(w, "nodeos_produced_us_total", "Time in produced blocks", p.time)
-	w.Gauge("nodeos_block_num", "Number of the block that was begun here last", float64(block))
+	writeMicros(w, "nodeos_produced_elapsed_us_total", "Time in the transactions of produced blocks, in us", p.elapsed)
+	writeMicros(w, "nodeos_produced_us_total", "Time in produced blocks, in us", p.time)
+	w.Gauge("nodeos_block_num", "Number of the block that this node began last", float64(block))
 	w.Count("nodeos_blocks_produced", "Blocks produced", p.blocks)
 	writeTotals(w, "produced", &p.blockTotals)
-	w.Count("nodeos_blocks_speculative_num", "Blocks begun and given up", s.blocks)
+	w.Count("nodeos_blocks_speculative_num", "Blocks that were begun and not finished", s.blocks)
 	writeTotals(w, "speculative", &s)
-	w.Count("nodeos_trxs_incoming_total", "Transactions in blocks that came", in.transactions)
-	writeMicros(w, "nodeos_incoming_elapsed_us_total", "Time in the transactions of blocks that came", in.elapsed)
-	writeMicros(w, "nodeos_incoming_us_total", "Time in blocks that came", in.time)
-	writeMicros(w, "nodeos_incoming_us_block_latency", "Age of blocks when they were applied, summed", in.latency)
-	w.Count("nodeos_blocks_incoming", "Blocks that came", in.blocks)
+	w.Count("nodeos_trxs_incoming_total", "Transactions in received blocks", in.transactions)
+	writeMicros(w, "nodeos_incoming_elapsed_us_total", "Time in the transactions of received blocks, in us", in.elapsed)
+	writeMicros(w, "nodeos_incoming_us_total", "Time in received blocks, in us", in.time)
+	writeMicros(w, "nodeos_incoming_us_block_latency",
+		"Sum of the ages of received blocks when they were applied, in us", in.latency)
+	w.Count("nodeos_blocks_incoming", "Blocks received", in.blocks)
 }
 
 func writeTotals(w *exposition.Writer, kind string, t *blockTotals) {
@@ -226,7 +231,8 @@ func writeTotals(w *exposition.Writer, kind string, t *blockTotals) {
 // writeNetwork are the connections together.
 func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 	w.Count("nodeos_p2p_failed_connections", "Attempts to connect to a peer that failed", n.FailedConnections)
-	w.Count("nodeos_p2p_dropped_trxs_total", "Transactions of peers that were dropped because too many waited", n.DroppedTransactions)
+	w.Count("nodeos_p2p_dropped_trxs_total", "Transactions of peers that were dropped because too many waited",
+		n.DroppedTransactions)
 	w.Gauge("nodeos_p2p_peers", "Peers that this node is connected to", float64(n.Peers+n.BlockProducers))
 	w.Gauge("nodeos_p2p_clients", "Peers that are connected to this node", float64(n.Clients))
 	w.Count("tarn_p2p_refused_connections_total", "Peers that were not let in", n.RefusedConnections)
@@ -244,7 +250,8 @@ func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 	w.Count("tarn_p2p_votes_total", "Votes of finalizers that came from peers", n.VotesIn)
 	w.Count("tarn_p2p_good_votes_total", "Votes that were news and rightly signed", n.VotesGood)
 	w.Count("tarn_p2p_bad_votes_total", "Votes for which a peer was left", n.VotesBad)
-	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered", float64(n.TransactionBytes))
+	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered",
+		float64(n.TransactionBytes))
 	w.Whether("tarn_p2p_syncing", "1 while this node catches up with a peer", n.Syncing)
 }
 
@@ -277,21 +284,44 @@ func writeConnections(w *exposition.Writer, all []p2p.ConnectionMetrics) {
 		}
 	}
 	each("port", "Port of a peer", func(c *p2p.ConnectionMetrics) int64 { return int64(c.Port) })
-	each("connection_number", "Number of a connection, ascending", func(c *p2p.ConnectionMetrics) int64 { return int64(c.ID) })
-	each("accepting_blocks", "1 if a peer is sent blocks", func(c *p2p.ConnectionMetrics) int64 { return bit(c.AcceptingBlocks) })
-	each("last_received_block", "Block that came last from a peer", func(c *p2p.ConnectionMetrics) int64 { return int64(c.LastReceivedBlock) })
-	each("first_available_block", "First block that a peer has", func(c *p2p.ConnectionMetrics) int64 { return int64(c.FirstAvailableBlock) })
-	each("last_available_block", "Last block that a peer has", func(c *p2p.ConnectionMetrics) int64 { return int64(c.LastAvailableBlock) })
-	each("unique_first_block_count", "Blocks that a peer was the first to send", func(c *p2p.ConnectionMetrics) int64 { return int64(c.UniqueFirstBlocks) })
-	each("latency", "Time of the round trip to a peer, in ns", func(c *p2p.ConnectionMetrics) int64 { return int64(max(0, c.Latency)) })
+	each("connection_number", "Number of a connection, ascending", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.ID)
+	})
+	each("accepting_blocks", "1 if the node sends blocks to a peer", func(c *p2p.ConnectionMetrics) int64 {
+		return bit(c.AcceptingBlocks)
+	})
+	each("last_received_block", "Number of the block that a peer sent last", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.LastReceivedBlock)
+	})
+	each("first_available_block", "First block that a peer has", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.FirstAvailableBlock)
+	})
+	each("last_available_block", "Last block that a peer has", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.LastAvailableBlock)
+	})
+	each("unique_first_block_count", "Blocks that a peer was the first to send", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(c.UniqueFirstBlocks)
+	})
+	each("latency", "Time of the round trip to a peer, in ns", func(c *p2p.ConnectionMetrics) int64 {
+		return int64(max(0, c.Latency))
+	})
 	each("bytes_received", "Bytes from a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesIn })
-	each("last_bytes_received", "When something came from a peer, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastIn) })
+	each("last_bytes_received", "When a peer sent something last, in ns since 1970",
+		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastIn) })
 	each("bytes_sent", "Bytes to a peer", func(c *p2p.ConnectionMetrics) int64 { return c.BytesOut })
-	each("last_bytes_sent", "When something was sent to a peer, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastOut) })
-	each("block_sync_bytes_received", "Bytes of blocks from a peer while catching up", func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesIn })
-	each("block_sync_bytes_sent", "Bytes of blocks to a peer that catches up", func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesOut })
-	each("block_sync_throttling", "1 while a peer that catches up is held back", func(c *p2p.ConnectionMetrics) int64 { return bit(c.Throttled) })
-	each("connection_start_time", "When the connection was made, in ns since 1970", func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.Start) })
+	each("last_bytes_sent", "When the node sent a peer something last, in ns since 1970",
+		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.LastOut) })
+	each("block_sync_bytes_received", "Bytes of blocks from a peer while catching up",
+		func(c *p2p.ConnectionMetrics) int64 { return c.SyncBytesIn })
+	each("block_sync_bytes_sent", "Bytes of blocks to a peer that catches up", func(c *p2p.ConnectionMetrics) int64 {
+		return c.SyncBytesOut
+	})
+	each("block_sync_throttling", "1 while blocks to a peer that catches up are throttled",
+		func(c *p2p.ConnectionMetrics) int64 {
+			return bit(c.Throttled)
+		})
+	each("connection_start_time", "When the connection was made, in ns since 1970",
+		func(c *p2p.ConnectionMetrics) int64 { return nanoseconds(c.Start) })
 	w.Metric("nodeos_p2p_peer_addr", exposition.Gauge, "Address that a peer names, in the labels")
 	for _, c := range list {
 		w.Sample(0, "connid", c.NodeID, "address", c.P2PAddress)

@@ -27,9 +27,9 @@ func (t *blocksTimes) append(w *exposition.Writer) {
 		name, help string
 		of         *exposition.Histogram
 	}{
-		{"tarn_block_apply_seconds", "Time in blocks that came", t.apply},
-		{"tarn_block_lateness_seconds", "Age of blocks when they were applied", t.late},
-		{"tarn_block_produce_seconds", "Time in produced blocks", t.produce},
+		{"tarn_block_apply_seconds", "Time to apply received blocks", t.apply},
+		{"tarn_block_lateness_seconds", "Age of received blocks when they were applied", t.late},
+		{"tarn_block_produce_seconds", "Time to produce blocks", t.produce},
 	} {
 		w.Metric(h.name, exposition.Buckets, h.help)
 		w.Distribution(h.of.Read())
@@ -133,9 +133,14 @@ func (p *producers) append(w *exposition.Writer) {
 			w.Sample(float64(of(p.of[n])), "producer", n)
 		}
 	}
-	each("tarn_producer_blocks_total", "Blocks that became the head, by who produced them", func(at *produced) uint64 { return at.blocks })
-	each("tarn_producer_late_blocks_total", "Those that became the head 1 to 30 s after their time", func(at *produced) uint64 { return at.late })
-	each("tarn_producer_missed_blocks_total", "Blocks that were not there, by whose turn it was in the schedule of the block before them", func(at *produced) uint64 { return at.missed })
+	each("tarn_producer_blocks_total", "Blocks that became the head, by who produced them", func(at *produced) uint64 {
+		return at.blocks
+	})
+	each("tarn_producer_late_blocks_total", "Blocks that became the head 1 to 30 s after their time",
+		func(at *produced) uint64 { return at.late })
+	each("tarn_producer_missed_blocks_total",
+		"Blocks that were not there, by whose turn it was in the schedule of the block before them",
+		func(at *produced) uint64 { return at.missed })
 	w.Count("tarn_forks_total", "Switches to another fork", p.forks)
 	w.Count("tarn_forked_blocks_total", "Blocks that a switch of forks took back", p.undone)
 }

@@ -92,7 +92,8 @@ func TestAChainCannotMakeCountingDear(t *testing.T) {
 func TestAnswersAreCountedByEndpointAndStatus(t *testing.T) {
 	m, _ := testMetrics()
 	for i := range 10 {
-		m.answers.add(dialect.Answered{Target: "/v1/chain/get_info", Status: 200, Bytes: 100, Took: time.Duration(i) * time.Millisecond})
+		m.answers.add(dialect.Answered{Target: "/v1/chain/get_info", Status: 200, Bytes: 100,
+			Took: time.Duration(i) * time.Millisecond})
 	}
 	m.answers.add(dialect.Answered{Target: "/v1/chain/get_block", Status: 500, Bytes: 7, Took: 2 * time.Second})
 	families := scrape(t, m.append(nil))
@@ -102,7 +103,8 @@ func TestAnswersAreCountedByEndpointAndStatus(t *testing.T) {
 			t.Errorf("%v: %d answers, want %d", h.GetLabel(), got, want)
 		}
 	}
-	if value(families["tarn_http_answers_total"], "200") != 10 || value(families["tarn_http_answers_total"], "500") != 1 || value(families["tarn_http_answer_bytes_total"], "") != 1007 {
+	if value(families["tarn_http_answers_total"], "200") != 10 || value(families["tarn_http_answers_total"],
+		"500") != 1 || value(families["tarn_http_answer_bytes_total"], "") != 1007 {
 		t.Errorf("%v", families["tarn_http_answers_total"])
 	}
 	if d := m.answers.takeLongest(); d != 2*time.Second || m.answers.takeLongest() != 0 {
@@ -140,7 +142,8 @@ func TestTheDashboardShowsWhatTheMetricsCount(t *testing.T) {
 		}
 	}
 	for name, want := range map[string][2]float64{
-		"Answers: all": {20, 20}, "Answers: errors (500 and above)": {20, 20}, "Time for an answer: median": {0.01, 0.025}, "Time for an answer: longest": {0.02, 0.02},
+		"Answers: all": {20, 20}, "Answers: errors (500 and above)": {20, 20},
+		"Time for an answer: median": {0.01, 0.025}, "Time for an answer: longest": {0.02, 0.02},
 		"From and to peers: in": {8, 8}, "Peers: incoming": {3, 3}, "Longest round trip to a peer: longest": {0.003, 0.003},
 		"Changed since the last checkpoint: changed": {11, 11},
 	} {

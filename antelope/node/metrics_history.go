@@ -22,12 +22,15 @@ func writeHistory(w *exposition.Writer, kept *ship.Stats, served *ship.ServerSta
 		w.Sample(float64(l.stats.Entries), "log", l.name)
 	}
 	w.Gauge("tarn_history_block_num", "Newest block in the state history", float64(kept.Head))
-	w.Gauge("tarn_history_waiting_bytes", "Memory of blocks that wait to be written to the history, about", float64(kept.Waiting))
+	w.Gauge("tarn_history_waiting_bytes", "Memory of blocks that wait to be written to the history, approximate",
+		float64(kept.Waiting))
 	w.Gauge("tarn_history_clients", "Clients of the state history", float64(served.Sessions))
-	w.Gauge("tarn_history_client_behind_blocks", "Blocks that the slowest client has asked for and has not been sent yet", float64(served.Behind))
-	w.Counter("tarn_history_clients_refused_total", "Clients that were refused", float64(served.Refused))
+	w.Gauge("tarn_history_client_behind_blocks",
+		"Blocks that the slowest client has asked for and has not been sent yet", float64(served.Behind))
+	w.Counter("tarn_history_clients_refused_total", "Clients of the state history that were refused",
+		float64(served.Refused))
 	w.Counter("tarn_history_sent_blocks_total", "Blocks sent to clients", float64(served.Blocks))
-	w.Counter("tarn_history_sent_bytes_total", "Bytes of those blocks", float64(served.Bytes))
+	w.Counter("tarn_history_sent_bytes_total", "Bytes of the blocks sent to clients", float64(served.Bytes))
 }
 
 // writeTraces tells what the traces of blocks have come to.
@@ -43,7 +46,8 @@ func writeTraces(w *exposition.Writer, t *tracelog.Stats) {
 		w.Sample(float64(f.bytes), "files", f.files)
 	}
 	w.Counter("tarn_traces_blocks_total", "Blocks whose traces were written", float64(t.Files.Blocks))
-	w.Gauge("tarn_traces_block_num", "Newest block whose traces were told", float64(t.Head))
-	w.Gauge("tarn_traces_indexed_block_num", "Blocks up to it are in the index of transactions", float64(t.Indexed))
-	w.Gauge("tarn_traces_waiting_bytes", "Memory of blocks whose traces wait to be written, about", float64(t.Waiting))
+	w.Gauge("tarn_traces_block_num", "Newest block whose traces were handed over to be written", float64(t.Head))
+	w.Gauge("tarn_traces_indexed_block_num", "Newest block whose transactions are in the index", float64(t.Indexed))
+	w.Gauge("tarn_traces_waiting_bytes", "Memory of blocks whose traces wait to be written, approximate",
+		float64(t.Waiting))
 }

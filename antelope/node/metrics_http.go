@@ -22,7 +22,8 @@ type answers struct {
 }
 
 func newAnswers() answers {
-	return answers{new(sync.Map), new(sync.Map), exposition.NewHistogram(exposition.Durations()...), new(atomic.Uint64), new(atomic.Int64)}
+	return answers{new(sync.Map), new(sync.Map), exposition.NewHistogram(exposition.Durations()...), new(atomic.Uint64),
+		new(atomic.Int64)}
 }
 
 // add counts an answer.
@@ -66,7 +67,8 @@ func (a *answers) append(w *exposition.Writer) {
 		times[target.(string)] = h.(*exposition.Histogram).Read()
 		return true
 	})
-	w.Metric("tarn_http_request_seconds", exposition.Buckets, "Time until the answer of each endpoint was made, the wait for a turn included")
+	w.Metric("tarn_http_request_seconds",
+		exposition.Buckets, "Time until the answer of each endpoint was made, the wait for a turn included")
 	for _, target := range slices.Sorted(maps.Keys(times)) {
 		w.Distribution(times[target], "handler", target)
 	}

@@ -78,17 +78,22 @@ func value(f *dto.MetricFamily, label string) float64 {
 
 // testMetrics are those of a node that is not there.
 func testMetrics() (*metrics, *store.Stats) {
-	s := &store.Stats{Engine: "page", Mode: "mapped_private", Memory: "transparent huge pages", Written: store.Written{Checkpoint: 1000}, DirtyBytes: 11, PrivateBytes: 12, Checkpoints: 3}
+	s := &store.Stats{Engine: "page", Mode: "mapped_private", Memory: "transparent huge pages",
+		Written: store.Written{Checkpoint: 1000}, DirtyBytes: 11, PrivateBytes: 12, Checkpoints: 3}
 	m := &metrics{
 		blocksTimes: newBlocksTimes(), answers: newAnswers(),
-		head:    func() *producer.Head { return &producer.Head{Num: 77, IrreversibleNum: 70} },
-		vitals:  vitals.New(vitals.Options{Stats: func() store.Stats { return *s }, Durable: func() store.Durable { return store.Durable{Head: 60, Irreversible: 55} }, Folders: []vitals.Folder{{Name: "state", Path: "."}}}),
+		head: func() *producer.Head { return &producer.Head{Num: 77, IrreversibleNum: 70} },
+		vitals: vitals.New(vitals.Options{Stats: func() store.Stats { return *s },
+			Durable: func() store.Durable { return store.Durable{Head: 60, Irreversible: 55} },
+			Folders: []vitals.Folder{{Name: "state", Path: "."}}}),
 		waiting: func() uint64 { return 5 },
 		network: func() p2p.Metrics {
-			return p2p.Metrics{Peers: 1, BlockProducers: 2, Clients: 3, FailedConnections: 4, BytesIn: 8, Connections: []p2p.ConnectionMetrics{
-				{ID: 1, NodeID: "aaaaaaa", Port: 1}, {ID: 2, NodeID: "bbbbbbb", Port: 9876, Latency: 3 * time.Millisecond, P2PAddress: "a \"name\"\n:9876"},
-				{ID: 3, NodeID: "aaaaaaa", Port: 3, Latency: -1, Start: time.Unix(5, 0), Throttled: true},
-			}}
+			return p2p.Metrics{Peers: 1, BlockProducers: 2, Clients: 3, FailedConnections: 4, BytesIn: 8,
+				Connections: []p2p.ConnectionMetrics{
+					{ID: 1, NodeID: "aaaaaaa", Port: 1}, {ID: 2, NodeID: "bbbbbbb", Port: 9876,
+						Latency: 3 * time.Millisecond, P2PAddress: "a \"name\"\n:9876"},
+					{ID: 3, NodeID: "aaaaaaa", Port: 3, Latency: -1, Start: time.Unix(5, 0), Throttled: true},
+				}}
 		},
 		information: []string{"server_version", "0000cafe", "chain_id", "00"},
 	}
@@ -101,12 +106,15 @@ func TestMetricsTellOfTheHistoryIfThereIsOne(t *testing.T) {
 		t.Error("a node without a history tells of one")
 	}
 	m.history = func() (ship.Stats, ship.ServerStats) {
-		return ship.Stats{Head: 77, Traces: shiplog.Stats{Written: 1000}, State: shiplog.Stats{Written: 2000}, Finality: shiplog.Stats{Written: 3000}, Waiting: 5}, ship.ServerStats{Sessions: 3, Behind: 17}
+		return ship.Stats{Head: 77, Traces: shiplog.Stats{Written: 1000}, State: shiplog.Stats{Written: 2000},
+			Finality: shiplog.Stats{Written: 3000}, Waiting: 5}, ship.ServerStats{Sessions: 3, Behind: 17}
 	}
 	got := string(m.append(nil))
-	for _, want := range []string{`tarn_history_written_bytes_total{log="trace_history"} 1000`, `tarn_history_written_bytes_total{log="chain_state_history"} 2000`,
+	for _, want := range []string{`tarn_history_written_bytes_total{log="trace_history"} 1000`,
+		`tarn_history_written_bytes_total{log="chain_state_history"} 2000`,
 		`tarn_history_written_bytes_total{log="finality_data_history"} 3000`,
-		"tarn_history_block_num 77", "tarn_history_clients 3", "tarn_history_client_behind_blocks 17", "tarn_history_waiting_bytes 5"} {
+		"tarn_history_block_num 77", "tarn_history_clients 3", "tarn_history_client_behind_blocks 17",
+		"tarn_history_waiting_bytes 5"} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no %q", want)
 		}
@@ -119,7 +127,8 @@ func TestMetricsTellOfTracesIfThereAreAny(t *testing.T) {
 		t.Error("a node without traces tells of some")
 	}
 	m.traces = func() tracelog.Stats {
-		return tracelog.Stats{Head: 77, Indexed: 70, Waiting: 5, IndexNew: 9, Files: slicefile.Stats{Blocks: 8, Traces: 1000, Index: 6, IDs: 7, Marks: 4, Compressed: 3}}
+		return tracelog.Stats{Head: 77, Indexed: 70, Waiting: 5, IndexNew: 9,
+			Files: slicefile.Stats{Blocks: 8, Traces: 1000, Index: 6, IDs: 7, Marks: 4, Compressed: 3}}
 	}
 	got := string(m.append(nil))
 	scrape(t, []byte(got))
@@ -128,8 +137,10 @@ func TestMetricsTellOfTracesIfThereAreAny(t *testing.T) {
 			t.Errorf("a space in a label: %s", line)
 		}
 	}
-	for _, want := range []string{`tarn_traces_written_bytes_total{files="slices"} 1000`, `tarn_traces_written_bytes_total{files="transaction_index"} 9`,
-		"tarn_traces_blocks_total 8", "tarn_traces_block_num 77", "tarn_traces_indexed_block_num 70", "tarn_traces_waiting_bytes 5"} {
+	for _, want := range []string{`tarn_traces_written_bytes_total{files="slices"} 1000`,
+		`tarn_traces_written_bytes_total{files="transaction_index"} 9`,
+		"tarn_traces_blocks_total 8", "tarn_traces_block_num 77", "tarn_traces_indexed_block_num 70",
+		"tarn_traces_waiting_bytes 5"} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no %q", want)
 		}
@@ -166,11 +177,15 @@ func TestMetricsHaveTheNamesOfNodeos(t *testing.T) {
 		name, label string
 		want        float64
 	}{
-		{"nodeos_p2p_peers", "", 3}, {"nodeos_p2p_clients", "", 3}, {"nodeos_head_block_num", "", 77}, {"nodeos_last_irreversible", "", 70},
-		{"nodeos_http_requests_total", "/v1/chain/get_info", 1}, {"nodeos_p2p_port", "bbbbbbb", 9876}, {"nodeos_p2p_latency", "bbbbbbb", 3e6},
-		{"nodeos_p2p_latency", "aaaaaaa", 0}, {"nodeos_p2p_connection_number", "aaaaaaa", 3}, {"nodeos_p2p_connection_start_time", "aaaaaaa", 5e9},
+		{"nodeos_p2p_peers", "", 3}, {"nodeos_p2p_clients", "", 3}, {"nodeos_head_block_num", "", 77},
+		{"nodeos_last_irreversible", "", 70},
+		{"nodeos_http_requests_total", "/v1/chain/get_info", 1}, {"nodeos_p2p_port", "bbbbbbb", 9876},
+		{"nodeos_p2p_latency", "bbbbbbb", 3e6},
+		{"nodeos_p2p_latency", "aaaaaaa", 0}, {"nodeos_p2p_connection_number", "aaaaaaa", 3},
+		{"nodeos_p2p_connection_start_time", "aaaaaaa", 5e9},
 		{"nodeos_p2p_peer_addr", "a \"name\"\n:9876", 0}, {"nodeos_info", "0000cafe", 1}, {"tarn_durable_block_num", "", 60},
-		{"tarn_state_info", "mapped_private", 1}, {"tarn_state_info", "transparent_huge_pages", 1}, {"tarn_state_dirty_bytes", "", 11}, {"tarn_state_private_bytes", "", 12}, {"tarn_checkpoints_total", "", 3},
+		{"tarn_state_info", "mapped_private", 1}, {"tarn_state_info", "transparent_huge_pages", 1},
+		{"tarn_state_dirty_bytes", "", 11}, {"tarn_state_private_bytes", "", 12}, {"tarn_checkpoints_total", "", 3},
 	} {
 		if got := value(families[c.name], c.label); got != c.want {
 			t.Errorf("%s %s is %v, want %v", c.name, c.label, got, c.want)
@@ -189,19 +204,23 @@ func TestBlocksAreCountedByWhereTheyComeFrom(t *testing.T) {
 	m, _ := testMetrics()
 	e := m.events()
 	for i := range 3 {
-		e.Produced(producer.ProducedBlock{BlockTime: producer.BlockTime{Num: uint32(i), Total: time.Millisecond, Idle: time.Microsecond, Succeeded: 2, Transient: 1},
+		e.Produced(producer.ProducedBlock{BlockTime: producer.BlockTime{Num: uint32(i), Total: time.Millisecond,
+			Idle: time.Microsecond, Succeeded: 2, Transient: 1},
 			Unapplied: 4, Transactions: 6, CPU: 100, Net: 10, Elapsed: time.Millisecond, Time: 2 * time.Millisecond})
 	}
 	e.Speculative(producer.BlockTime{Num: 9, Failed: 1, FailTime: 5 * time.Microsecond})
 	e.Incoming(producer.IncomingBlock{Transactions: 8, CPU: 7, Net: 6, Latency: time.Second})
 	families := scrape(t, m.append(nil))
 	for name, want := range map[string]float64{
-		"nodeos_blocks_produced": 3, "nodeos_trxs_produced_total": 18, "nodeos_unapplied_transactions_total": 12, "nodeos_scheduled_trxs_total": 15,
-		"nodeos_total_time_us_produced_block": 3000, "nodeos_idle_time_us_produced_block": 3, "nodeos_num_success_trx_produced_block": 6,
-		"nodeos_num_transient_trx_produced_block": 3, "nodeos_produced_us_total": 6000, "nodeos_blocks_speculative_num": 1,
-		"nodeos_num_failed_trx_speculative_block": 1, "nodeos_fail_trx_time_us_speculative_block": 5, "nodeos_block_num": 9,
-		"nodeos_blocks_incoming": 1, "nodeos_trxs_incoming_total": 8, "nodeos_incoming_us_block_latency": 1e6,
-		"nodeos_cpu_usage_us_total produced": 300, "nodeos_cpu_usage_us_total incoming": 7, "nodeos_net_usage_us_total incoming": 6,
+		"nodeos_blocks_produced": 3, "nodeos_trxs_produced_total": 18, "nodeos_unapplied_transactions_total": 12,
+		"nodeos_scheduled_trxs_total": 15, "nodeos_total_time_us_produced_block": 3000,
+		"nodeos_idle_time_us_produced_block": 3, "nodeos_num_success_trx_produced_block": 6,
+		"nodeos_num_transient_trx_produced_block": 3, "nodeos_produced_us_total": 6000,
+		"nodeos_blocks_speculative_num": 1, "nodeos_num_failed_trx_speculative_block": 1,
+		"nodeos_fail_trx_time_us_speculative_block": 5, "nodeos_block_num": 9, "nodeos_blocks_incoming": 1,
+		"nodeos_trxs_incoming_total": 8, "nodeos_incoming_us_block_latency": 1e6,
+		"nodeos_cpu_usage_us_total produced": 300, "nodeos_cpu_usage_us_total incoming": 7,
+		"nodeos_net_usage_us_total incoming": 6,
 	} {
 		name, label, _ := strings.Cut(name, " ")
 		if got := value(families[name], label); got != want {
@@ -252,7 +271,8 @@ func TestWhileANodeStartsItIsAliveAndNotReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask := unixClient(filepath.Join(h.Dir, "api.sock"))
-		for path, want := range map[string]string{"/healthz": "200 alive\n", "/readyz": "503 the node is starting: ", "/v1/chain/get_info": `503 {"code":503,"message":"Busy",`} {
+		for path, want := range map[string]string{"/healthz": "200 alive\n", "/readyz": "503 the node is starting: ",
+			"/v1/chain/get_info": `503 {"code":503,"message":"Busy",`} {
 			if got := ask(t, path); !strings.HasPrefix(got, want) {
 				t.Errorf("%s: %q, want %q", path, got, want)
 			}
@@ -268,10 +288,11 @@ func TestWhileANodeStartsItIsAliveAndNotReady(t *testing.T) {
 
 // unixClient asks a server on a socket, and returns status and body.
 func unixClient(path string) func(t *testing.T, target string) string {
-	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var d net.Dialer
-		return d.DialContext(ctx, "unix", path)
-	}}}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var d net.Dialer
+			return d.DialContext(ctx, "unix", path)
+		}}}
 	return func(t *testing.T, target string) string {
 		t.Helper()
 		res, err := c.Get("http://node" + target)

@@ -74,10 +74,12 @@ func (c *certificates) append(w *exposition.Writer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w.Whether("tarn_finality_savanna", "1 if the newest block follows Savanna's rules", c.savanna)
-	w.Metric("tarn_finality_certificates_total", exposition.Counter, "Quorum certificates in new blocks; a weak one makes nothing final")
+	w.Metric("tarn_finality_certificates_total",
+		exposition.Counter, "Quorum certificates in new blocks; a weak one makes nothing final")
 	w.Sample(float64(c.strong), "strength", "strong")
 	w.Sample(float64(c.weak), "strength", "weak")
-	w.Metric("tarn_finalizer_missed_votes_total", exposition.Counter, "Votes that these certificates lack, by the finalizer's description")
+	w.Metric("tarn_finalizer_missed_votes_total",
+		exposition.Counter, "Votes that these certificates lack, by the finalizer's description")
 	for _, name := range slices.Sorted(maps.Keys(c.missed)) {
 		w.Sample(float64(c.missed[name]), "finalizer", name)
 	}

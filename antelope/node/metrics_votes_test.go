@@ -13,7 +13,8 @@ func TestCertificatesAreCountedWithTheVotesThatTheyLack(t *testing.T) {
 	m, _ := testMetrics()
 	s := &finality.State{Finalizers: &types.FinalizerPolicy{}}
 	for i := range maxFinalizers + 2 {
-		s.Finalizers.Finalizers = append(s.Finalizers.Finalizers, types.Finalizer{Description: fmt.Sprintf("f%03d", i), Key: types.BLSPublicKey{byte(i >> 8), byte(i)}})
+		s.Finalizers.Finalizers = append(s.Finalizers.Finalizers,
+			types.Finalizer{Description: fmt.Sprintf("f%03d", i), Key: types.BLSPublicKey{byte(i >> 8), byte(i)}})
 	}
 	n := len(s.Finalizers.Finalizers)
 	without := func(missing ...int) *types.Bitset {
@@ -27,7 +28,8 @@ func TestCertificatesAreCountedWithTheVotesThatTheyLack(t *testing.T) {
 	}
 	m.certificates.count(s, &types.QuorumCertificate{Active: types.QCSignature{Strong: without()}})
 	m.certificates.count(s, &types.QuorumCertificate{Active: types.QCSignature{Strong: without(1, 2)}})
-	m.certificates.count(s, &types.QuorumCertificate{Active: types.QCSignature{Strong: without(2), Weak: types.NewBitset(n, 2)}})
+	m.certificates.count(s,
+		&types.QuorumCertificate{Active: types.QCSignature{Strong: without(2), Weak: types.NewBitset(n, 2)}})
 	m.certificates.count(s, &types.QuorumCertificate{Active: types.QCSignature{Strong: without(1)}})
 	families := scrape(t, m.append(nil))
 	for _, c := range []struct {
@@ -35,7 +37,8 @@ func TestCertificatesAreCountedWithTheVotesThatTheyLack(t *testing.T) {
 		want        float64
 	}{
 		{"tarn_finality_certificates_total", "strong", 3}, {"tarn_finality_certificates_total", "weak", 1},
-		{"tarn_finalizer_missed_votes_total", "f001", 2}, {"tarn_finalizer_missed_votes_total", "f002", 1}, {"tarn_finality_savanna", "", 0},
+		{"tarn_finalizer_missed_votes_total", "f001", 2}, {"tarn_finalizer_missed_votes_total", "f002", 1},
+		{"tarn_finality_savanna", "", 0},
 	} {
 		if got := value(families[c.name], c.label); got != c.want {
 			t.Errorf("%s of %q is %v, want %v", c.name, c.label, got, c.want)

@@ -28,7 +28,8 @@ func TestAllFoldersThatGrowAreWatched(t *testing.T) {
 	if _, err := s.monitor(&o); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{o.BlocksDir, o.StateDir, o.SnapshotsDir, filepath.Join(dir, "told"), filepath.Join(dir, "traces")} {
+	for _, want := range []string{o.BlocksDir, o.StateDir, o.SnapshotsDir, filepath.Join(dir, "told"),
+		filepath.Join(dir, "traces")} {
 		if !strings.Contains(said.String(), want+"'s file system to be monitored") {
 			t.Errorf("%s is not watched: %s", want, said.String())
 		}

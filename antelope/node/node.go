@@ -160,8 +160,9 @@ const snapshotNote = "snapshot "
 func (n *Node) dropUnfinished(note string) error {
 	path, ok := strings.CutPrefix(note, snapshotNote)
 	if !ok {
-		return &store.FormatError{Path: n.o.StateDir, Detail: "a conversion into this folder has not finished; run it again, " +
-			"or give the folder up with --replay-blockchain"}
+		return &store.FormatError{Path: n.o.StateDir,
+			Detail: "a conversion into this folder has not finished; run it again, " +
+				"or give the folder up with --replay-blockchain"}
 	}
 	if n.o.Snapshot == "" {
 		n.o.Snapshot = path
@@ -173,7 +174,8 @@ func (n *Node) dropUnfinished(note string) error {
 	n.again = asked == path
 	n.o.Log.Warn("The node ended while it loaded a snapshot; the snapshot is loaded again", "snapshot", n.o.Snapshot)
 	if _, err := os.Stat(n.o.Snapshot); err != nil {
-		return fmt.Errorf("%w; name another file with --snapshot, or replay the block log instead with --replay-blockchain", err)
+		return fmt.Errorf(
+			"%w; name another file with --snapshot, or replay the block log instead with --replay-blockchain", err)
 	}
 	lock, err := engine.Lock(n.o.StateDir)
 	if err != nil {
@@ -202,14 +204,16 @@ func (n *Node) openState() error {
 		return fmt.Errorf("open the state: %w", err)
 	}
 	if eo.Mode == 0 && n.store.Stats().Mode == "mapped" {
-		n.o.Log.Info("The folder of the state is on a file system in memory: database-map-mode is mapped", "folder", n.o.StateDir)
+		n.o.Log.Info("The folder of the state is on a file system in memory: database-map-mode is mapped",
+			"folder", n.o.StateDir)
 	}
 	return nil
 }
 
 // errNoGenesis says that there is nothing to begin with.
-var errNoGenesis = errors.New("Genesis state is necessary to initialize fresh blockchain state but genesis state could not be " +
-	"found in the blocks log. Please either load from snapshot or find a blocks log that starts from genesis.")
+var errNoGenesis = errors.New(
+	"Genesis state is necessary to initialize fresh blockchain state but genesis state could not be " +
+		"found in the blocks log. Please either load from snapshot or find a blocks log that starts from genesis.")
 
 // begin gives an empty state its first block: a snapshot's, or the genesis.
 func (n *Node) begin(ctx context.Context) error {
@@ -227,10 +231,13 @@ func (n *Node) begin(ctx context.Context) error {
 		case p.Genesis == nil && g == nil:
 			return errNoGenesis
 		case p.Genesis == nil && g.ChainID() != p.ChainID:
-			return fmt.Errorf("Genesis state, provided via command line arguments, has a chain ID (%s) that does not match the existing chain ID in blocks.log (%s).", g.ChainID(), p.ChainID)
+			return fmt.Errorf(
+				"Genesis state, provided via command line arguments, has a chain ID (%s) that does not match the "+
+					"existing chain ID in blocks.log (%s).", g.ChainID(), p.ChainID)
 		case p.Genesis != nil && g != nil && *g != *p.Genesis:
-			return fmt.Errorf("Genesis state, provided via command line arguments, does not match the existing genesis state in blocks.log. " +
-				"It is not necessary to provide genesis state arguments when a full blocks.log file already exists.")
+			return fmt.Errorf(
+				"Genesis state, provided via command line arguments, does not match the existing genesis state in blocks.log. " +
+					"It is not necessary to provide genesis state arguments when a full blocks.log file already exists.")
 		case p.Genesis != nil:
 			n.o.Log.Info("Starting fresh blockchain state using genesis state extracted from blocks.log.")
 			g = p.Genesis
@@ -242,7 +249,8 @@ func (n *Node) begin(ctx context.Context) error {
 		n.o.Log.Info("Starting fresh blockchain state using provided genesis state.")
 	}
 	if logged && n.log.First() != 1 {
-		return fmt.Errorf("block log does not start with genesis block, but with block %d: start from a snapshot", n.log.First())
+		return fmt.Errorf("block log does not start with genesis block, but with block %d: start from a snapshot",
+			n.log.First())
 	}
 	if err := n.chain.Genesis(g); err != nil {
 		return err
@@ -331,8 +339,10 @@ func (n *Node) checkSnapshot(r *snapshot.Reader) (types.Checksum256, error) {
 		return id, fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
 	}
 	if last, _, logged := n.log.Head(); logged && (n.log.First() > head.BlockNum+1 || head.BlockNum > last) {
-		return id, fmt.Errorf("Block log is provided with snapshot but does not contain the head block from the snapshot nor a block right after it: "+
-			"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log away from %s",
+		return id, fmt.Errorf(
+			"Block log is provided with snapshot but does not contain the head block from the snapshot nor a block "+
+				"right after it: "+
+				"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log away from %s",
 			head.BlockNum, n.log.First(), last, n.o.BlocksDir)
 	}
 	return id, nil
@@ -351,7 +361,8 @@ func (n *Node) forgetReversible() error {
 	}
 	kept, err := n.setForkDatabaseAside()
 	if kept != "" {
-		n.o.Log.Warn("Starting from a snapshot without a block log: the reversible blocks of nodeos are left out", "kept", kept)
+		n.o.Log.Warn("Starting from a snapshot without a block log: the reversible blocks of nodeos are left out",
+			"kept", kept)
 	}
 	return err
 }
@@ -368,15 +379,20 @@ func moreProcessors() (back func()) {
 // goOn checks that a state that exists may be used as the options say.
 func (n *Node) goOn() error {
 	if n.o.Snapshot != "" {
-		return fmt.Errorf("Snapshot can only be used to initialize an empty database: start without --snapshot, or empty %s first", n.o.StateDir)
+		return fmt.Errorf(
+			"Snapshot can only be used to initialize an empty database: start without --snapshot, or empty %s first",
+			n.o.StateDir)
 	}
 	id := n.chain.ID()
 	if logID, ok := n.log.ChainID(); ok && logID != id {
 		return fmt.Errorf("Chain ID in blocks.log (%s) does not match the existing chain ID in state (%s).", logID, id)
 	}
 	if g := n.o.Genesis; g != nil && g.ChainID() != id {
-		return fmt.Errorf("Genesis state, provided via command line arguments, has a chain ID (%s) that does not match the existing chain ID in the database state (%s). "+
-			"It is not necessary to provide genesis state arguments when an initialized database state already exists.", g.ChainID(), id)
+		return fmt.Errorf(
+			"Genesis state, provided via command line arguments, has a chain ID (%s) that does not match the "+
+				"existing chain ID in the database state (%s). "+
+				"It is not necessary to provide genesis state arguments when an initialized database state "+
+				"already exists.", g.ChainID(), id)
 	}
 	if _, _, ok := n.log.Head(); !ok {
 		// Without blocks the log goes on from the state, as after a snapshot.

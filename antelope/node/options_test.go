@@ -132,15 +132,17 @@ func TestStartsThatLeapRefusesAreRefused(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		"snapshot, not empty":     {func(o *Options) { o.Snapshot = c.mid }, "Snapshot can only be used to initialize an empty database: start without --snapshot"},
-		"snapshot and genesis":    {func(o *Options) { o.Snapshot, o.Genesis = c.mid, &c.genesis }, "--snapshot is incompatible with --genesis-json"},
-		"no snapshot":             {func(o *Options) { o.Replay, o.Snapshot = true, "nowhere.bin" }, "Cannot load snapshot, nowhere.bin does not exist"},
-		"snapshot of a chain":     {func(o *Options) { o.Replay, o.Snapshot, o.BlocksDir = true, c.mid, other.BlocksDir }, "does not match the chain ID"},
-		"snapshot beyond the log": {func(o *Options) { o.HardReplay, o.TruncateAt, o.Snapshot = true, c.midNum-1, c.mid }, "does not contain the head block from the snapshot"},
-		"hard replay of nothing":  {func(o *Options) { o.HardReplay = true; os.RemoveAll(o.BlocksDir) }, "Block log not found in"},
-		"genesis of the log":      {func(o *Options) { o.Replay, o.Genesis = true, &wrong }, "does not match the existing genesis state in blocks.log"},
-		"genesis of the state":    {func(o *Options) { o.Genesis = &wrong }, "does not match the existing chain ID in the database state"},
-		"log of the state":        {func(o *Options) { o.BlocksDir = other.BlocksDir }, "does not match the existing chain ID in state"},
+		"snapshot, not empty":  {func(o *Options) { o.Snapshot = c.mid }, "Snapshot can only be used to initialize an empty database: start without --snapshot"},
+		"snapshot and genesis": {func(o *Options) { o.Snapshot, o.Genesis = c.mid, &c.genesis }, "--snapshot is incompatible with --genesis-json"},
+		"no snapshot":          {func(o *Options) { o.Replay, o.Snapshot = true, "nowhere.bin" }, "Cannot load snapshot, nowhere.bin does not exist"},
+		"snapshot of a chain":  {func(o *Options) { o.Replay, o.Snapshot, o.BlocksDir = true, c.mid, other.BlocksDir }, "does not match the chain ID"},
+		"snapshot beyond the log": {
+			func(o *Options) { o.HardReplay, o.TruncateAt, o.Snapshot = true, c.midNum-1, c.mid },
+			"does not contain the head block from the snapshot"},
+		"hard replay of nothing": {func(o *Options) { o.HardReplay = true; os.RemoveAll(o.BlocksDir) }, "Block log not found in"},
+		"genesis of the log":     {func(o *Options) { o.Replay, o.Genesis = true, &wrong }, "does not match the existing genesis state in blocks.log"},
+		"genesis of the state":   {func(o *Options) { o.Genesis = &wrong }, "does not match the existing chain ID in the database state"},
+		"log of the state":       {func(o *Options) { o.BlocksDir = other.BlocksDir }, "does not match the existing chain ID in state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := wholeNode(t, c)
@@ -168,7 +170,8 @@ func TestASnapshotStartsANodeWithoutALog(t *testing.T) {
 		o.Snapshot = c.mid
 		n := mustStart(t, o)
 		if n.Chain().Head().BlockNum != c.midNum || n.log.First() != c.midNum+1 {
-			t.Fatalf("head %d, the log begins with %d, the snapshot is of %d", n.Chain().Head().BlockNum, n.log.First(), c.midNum)
+			t.Fatalf("head %d, the log begins with %d, the snapshot is of %d",
+				n.Chain().Head().BlockNum, n.log.First(), c.midNum)
 		}
 		n.Close()
 		o.Snapshot = ""
@@ -177,11 +180,13 @@ func TestASnapshotStartsANodeWithoutALog(t *testing.T) {
 		n.Close()
 		// The state cannot be had from this log again, without the snapshot.
 		o.Replay = true
-		if _, err := Open(context.Background(), o); err == nil || !strings.Contains(err.Error(), "Genesis state is necessary") {
+		if _, err := Open(context.Background(), o); err == nil ||
+			!strings.Contains(err.Error(), "Genesis state is necessary") {
 			t.Errorf("%v", err)
 		}
 		o.Genesis = &c.genesis
-		if _, err := Open(context.Background(), o); err == nil || !strings.Contains(err.Error(), "does not start with genesis block") {
+		if _, err := Open(context.Background(), o); err == nil ||
+			!strings.Contains(err.Error(), "does not start with genesis block") {
 			t.Errorf("%v", err)
 		}
 		o.Genesis, o.Snapshot = nil, c.mid
@@ -251,7 +256,8 @@ func TestAllChecksFindASignatureThatIsNotTheSenders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Start(context.Background()); err == nil || !strings.Contains(err.Error(), "replay block") || strings.Contains(err.Error(), "damaged") {
+	if err := n.Start(context.Background()); err == nil || !strings.Contains(err.Error(), "replay block") ||
+		strings.Contains(err.Error(), "damaged") {
 		t.Errorf("with all checks: %v", err)
 	}
 	n.Close()
@@ -313,7 +319,8 @@ func forgedLog(t *testing.T, dir string) uint32 {
 	if err := m.StartBlock(); err != nil {
 		t.Fatal(err)
 	}
-	if trace, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil || trace.Except != nil {
+	if trace, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil ||
+		trace.Except != nil {
 		t.Fatal(trace.Except, err)
 	}
 	if _, err := m.EndBlock(); err != nil {
@@ -336,7 +343,8 @@ func TestAHardReplayThatWasInterruptedBeginsAgain(t *testing.T) {
 	for _, moved := range []bool{false, true} {
 		for _, last := range []uint32{0, 25} {
 			o := wholeNode(t, c)
-			if err := vfs.WriteDurably(vfs.OS, filepath.Join(o.BlocksDir, recoveryMark), strconv.AppendUint(nil, uint64(last), 10)); err != nil {
+			if err := vfs.WriteDurably(vfs.OS, filepath.Join(o.BlocksDir, recoveryMark),
+				strconv.AppendUint(nil, uint64(last), 10)); err != nil {
 				t.Fatal(err)
 			}
 			if moved { // as far as the backup
@@ -372,7 +380,9 @@ func TestWhatARunningNodeHasIsNotDeleted(t *testing.T) {
 	o := wholeNode(t, c)
 	n := mustStart(t, o)
 	for _, change := range []func(*Options){
-		func(o *Options) { o.Replay = true }, func(o *Options) { o.HardReplay = true }, func(o *Options) { o.DeleteAllBlocks = true },
+		func(o *Options) { o.Replay = true }, func(o *Options) { o.HardReplay = true }, func(o *Options) {
+			o.DeleteAllBlocks = true
+		},
 	} {
 		again := o
 		change(&again)

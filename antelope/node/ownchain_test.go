@@ -32,7 +32,8 @@ func newOwnChain(t *testing.T) *ownChain {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Chain.Close(); st.Close() })
-	o := &ownChain{maker: m, hashes: map[types.Checksum256]types.Checksum256{}, doubt: map[types.Checksum256]*types.SignedBlock{}}
+	o := &ownChain{maker: m, hashes: map[types.Checksum256]types.Checksum256{},
+		doubt: map[types.Checksum256]*types.SignedBlock{}}
 	o.note(t)
 	return o
 }

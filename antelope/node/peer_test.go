@@ -63,16 +63,23 @@ func addresses(t *testing.T, n int) []string {
 
 // startTarn runs a node of ours in this process until the test ends, the way the
 // command does, and waits until it answers.
-func startTarn(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, peers ...string) *oracle.Node {
+func startTarn(
+	t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, peers ...string,
+) *oracle.Node {
 	t.Helper()
-	return launch{genesis: genesis, producers: producers, peers: peers, clients: p2p.DefaultOptions().MaxClients}.untilTheEnd(t)
+	return launch{genesis: genesis, producers: producers, peers: peers,
+		clients: p2p.DefaultOptions().MaxClients}.untilTheEnd(t)
 }
 
 // startTracking is startTarn for a node that remembers something, and keeps a history. The
 // function that it returns stops the node, if it has not ended by itself, and tells how it ended.
-func startTracking(t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking, history *node.History, peers ...string) (*oracle.Node, func() error) {
+func startTracking(
+	t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking,
+	history *node.History, peers ...string,
+) (*oracle.Node, func() error) {
 	t.Helper()
-	return launch{genesis: genesis, producers: producers, peers: peers, clients: p2p.DefaultOptions().MaxClients, track: track, history: history}.start(t)
+	return launch{genesis: genesis, producers: producers, peers: peers, clients: p2p.DefaultOptions().MaxClients,
+		track: track, history: history}.start(t)
 }
 
 // launch is what a node of ours is started with.
@@ -120,7 +127,8 @@ func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 	no.MaxClients = l.clients
 	ctx, cancel := context.WithCancel(t.Context())
 	n, err := node.Open(ctx, node.Options{StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"),
-		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: l.genesis, Snapshot: l.snapshot, Recovery: 50 * time.Millisecond, History: l.history,
+		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: l.genesis, Snapshot: l.snapshot,
+		Recovery: 50 * time.Millisecond, History: l.history,
 		Engine: engine.Options{Kind: engine.Page, Mode: engine.Modes()[1], LimitBytes: 8 << 30, GuardBytes: 64 << 20}})
 	if err == nil {
 		err = n.Start(ctx)
@@ -133,8 +141,9 @@ func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 		ended <- n.Serve(ctx, node.Services{Producer: po, P2P: &no, HTTP: &node.HTTP{
 			Listen: []node.Listen{{Address: at[0], Categories: dialect.All}}, Plugins: dialect.All,
 			Server: dialect.Options{MaxBody: 32 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
-			API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, ReadOnly: true, VersionString: "v5.0.3"},
-			Track:  l.track,
+			API: rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, ReadOnly: true,
+				VersionString: "v5.0.3"},
+			Track: l.track,
 		}})
 	}()
 	end := sync.OnceValue(func() error {
@@ -161,7 +170,10 @@ func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 }
 
 // startNodeos runs a real one until the test ends.
-func startNodeos(t *testing.T, ctx context.Context, p *oracle.Peer, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, extra ...string) *oracle.Node {
+func startNodeos(
+	t *testing.T, ctx context.Context, p *oracle.Peer, genesis *types.Genesis,
+	producers map[types.Name]crypto.PrivateKey, extra ...string,
+) *oracle.Node {
 	t.Helper()
 	c := oracle.Config{Dir: t.TempDir(), Genesis: genesis, Producers: producers,
 		Extra: append(extra, "--p2p-max-nodes-per-host", "10", "--plugin", "eosio::net_api_plugin",
@@ -229,9 +241,12 @@ func tellsOfItself(t *testing.T, ctx context.Context, n *oracle.Node, transactio
 	if err != nil || status != 200 {
 		t.Fatalf("%d %s, %v", status, text, err)
 	}
-	for name, least := range map[string]float64{"nodeos_trxs_produced_total": float64(transactions), "nodeos_blocks_produced": 8, "nodeos_p2p_clients": 1,
-		"nodeos_head_block_num": 8, "nodeos_cpu_usage_us_total{block_type=\"produced\"}": 100, "tarn_state_dirty_bytes": 0, "tarn_checkpoints_total": 1,
-		"tarn_process_memory_bytes{kind=\"anonymous\"}": 1 << 20, "nodeos_http_requests_total{handler=\"/v1/chain/get_info\"}": 1} {
+	for name, least := range map[string]float64{"nodeos_trxs_produced_total": float64(transactions),
+		"nodeos_blocks_produced": 8, "nodeos_p2p_clients": 1,
+		"nodeos_head_block_num": 8, "nodeos_cpu_usage_us_total{block_type=\"produced\"}": 100,
+		"tarn_state_dirty_bytes": 0, "tarn_checkpoints_total": 1,
+		"tarn_process_memory_bytes{kind=\"anonymous\"}":              1 << 20,
+		"nodeos_http_requests_total{handler=\"/v1/chain/get_info\"}": 1} {
 		at := bytes.Index(text, []byte("\n"+name+" "))
 		var got float64
 		if at < 0 {

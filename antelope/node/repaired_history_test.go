@@ -43,7 +43,8 @@ func TestNodeosGoesOnWithHistoriesThatWereRepaired(t *testing.T) {
 	if err != nil || len(slices) < 2 {
 		t.Fatal(slices, err)
 	}
-	flipByte(t, filepath.Join(ship, "chain_state_history.log"), int64(binary.LittleEndian.Uint64(index[5*8:]))) // a magic number
+	// a magic number
+	flipByte(t, filepath.Join(ship, "chain_state_history.log"), int64(binary.LittleEndian.Uint64(index[5*8:])))
 	flipByte(t, filepath.Join(ship, "trace_history.index"), 20)
 	flipByte(t, slices[1], 10)
 	for _, want := range []string{"done: write the header", "0 repairs done"} {

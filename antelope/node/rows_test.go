@@ -35,7 +35,8 @@ func rowsSnapshot(t *testing.T, rows int) (path string, id types.Checksum256) {
 			return nil, err
 		}
 		id = m.Genesis.ChainID()
-		_, err = m.Block(m.CreateAccount(chaintest.TokenAccount), chaintest.SetCode(chaintest.TokenAccount, contracts.Token().Code),
+		_, err = m.Block(m.CreateAccount(chaintest.TokenAccount),
+			chaintest.SetCode(chaintest.TokenAccount, contracts.Token().Code),
 			chaintest.Action(types.N("eosio"), types.N("setabi"), chaintest.TokenAccount, a.Append(nil)))
 		return m.Chain, err
 	})
@@ -105,7 +106,8 @@ func loadRows(s *state.State, path string, rows int) (head consensus.Head, err e
 		return head, err
 	}
 	key := state.TableKey{Code: chaintest.TokenAccount, Scope: chaintest.TokenAccount, Table: types.N("accounts")}
-	if _, err := s.Tables.Create(key, state.ContractTable{Key: key, Payer: key.Code, Count: uint32(2 * rows)}); err != nil {
+	if _, err := s.Tables.Create(key,
+		state.ContractTable{Key: key, Payer: key.Code, Count: uint32(2 * rows)}); err != nil {
 		return head, err
 	}
 	symbol, err := types.ParseSymbol("4,TOK")
@@ -117,7 +119,8 @@ func loadRows(s *state.State, path string, rows int) (head consensus.Head, err e
 		if err := s.PutRow(state.RowKey{TableKey: key, Primary: i << 32}, key.Code, value); err != nil {
 			return head, err
 		}
-		index := state.IndexRow{Primary: i << 32, Payer: key.Code, Secondary: state.SecondaryKey{Words: [4]uint64{i * 0x9E3779B97F4A7C15}}}
+		index := state.IndexRow{Primary: i << 32, Payer: key.Code,
+			Secondary: state.SecondaryKey{Words: [4]uint64{i * 0x9E3779B97F4A7C15}}}
 		if err := s.PutIndexRow(state.Index64, key, index); err != nil {
 			return head, err
 		}

@@ -50,7 +50,8 @@ func run(ctx context.Context, args []string, s streams) error {
 	if err != nil {
 		return err
 	}
-	c, err := config.Load(args, config.Environment{Home: os.Getenv("HOME"), Dir: dir, Version: l.version.Short, Full: l.version.Full})
+	c, err := config.Load(args, config.Environment{Home: os.Getenv("HOME"), Dir: dir, Version: l.version.Short,
+		Full: l.version.Full})
 	if err != nil {
 		logs := newLogs(s, false)
 		if c != nil {
@@ -283,7 +284,9 @@ func (l *invocation) recogniseFork(n *Node, s *Services) error {
 		return err
 	}
 	v := l.version.as(text)
-	l.log.Info("The state has functions that Leap's does not have: the node reports the version of the program that has them", "version", text)
+	l.log.Info(
+		"The state has functions that Leap's does not have: the node reports the version of the program that has them",
+		"version", text)
 	s.Version = v
 	if h := s.HTTP; h != nil {
 		h.Server.Server, h.API.VersionString, h.API.FullVersion = serverName(v), v.Short, v.Full

@@ -170,7 +170,9 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 }
 
 // server makes the API, until ctx ends; end ends the node. m is nil if nobody asks for metrics.
-func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, m *metrics, end func()) (*dialect.Server, error) {
+func (n *Node) server(
+	ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, m *metrics, end func(),
+) (*dialect.Server, error) {
 	c, health := h.API, n.newHealth(p, h)
 	c.Chain, c.Blocks, c.Billing, c.Transactions = n.chain, servedLog{n}, p, p
 	c.Features = n.chain.Features()
@@ -208,7 +210,8 @@ func (n *Node) server(ctx context.Context, p *producer.Producer, network *p2p.Ne
 	}
 	server := dialect.New(o, rpc.Faults)
 	api = rpc.New(c)
-	return server, errors.Join(api.Register(server), server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
+	return server, errors.Join(api.Register(server),
+		server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
 }
 
 // httpLog takes the lines of the API.

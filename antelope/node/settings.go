@@ -133,10 +133,11 @@ func (s *settings) accepts(option string) bool { return s.Bool(option) && !s.irr
 // options are the node's own. The error names all that is wrong with them.
 func (s *settings) options() (o Options, err error) {
 	o = Options{
-		StateDir: s.Under(s.DataDir, "state-dir"), BlocksDir: s.Under(s.DataDir, "blocks-dir"), SnapshotsDir: s.Under(s.DataDir, "snapshots-dir"),
-		Log: s.log, Snapshot: s.Text("snapshot"),
-		DeleteAllBlocks: s.Bool("delete-all-blocks"), HardReplay: s.Bool("hard-replay-blockchain"), Replay: s.Bool("replay-blockchain"),
-		TruncateAt: uint32(s.Uint("truncate-at-block")), TerminateAt: uint32(s.Uint("terminate-at-block")),
+		StateDir: s.Under(s.DataDir, "state-dir"), BlocksDir: s.Under(s.DataDir, "blocks-dir"),
+		SnapshotsDir: s.Under(s.DataDir, "snapshots-dir"), Log: s.log, Snapshot: s.Text("snapshot"),
+		DeleteAllBlocks: s.Bool("delete-all-blocks"), HardReplay: s.Bool("hard-replay-blockchain"),
+		Replay: s.Bool("replay-blockchain"), TruncateAt: uint32(s.Uint("truncate-at-block")),
+		TerminateAt:          uint32(s.Uint("terminate-at-block")),
 		Recovery:             s.Duration("recovery-time-target"),
 		IntegrityHashOnStart: s.Bool("integrity-hash-on-start"), IntegrityHashOnStop: s.Bool("integrity-hash-on-stop"),
 	}
@@ -170,7 +171,8 @@ func (s *settings) options() (o Options, err error) {
 
 func (s *settings) engine(dir string) (o engine.Options, err error) {
 	mb := func(name string) int64 { return int64(s.Uint(name)) << 20 }
-	o.LimitBytes, o.GuardBytes, o.PrivateBytes = mb("chain-state-db-size-mb"), mb("chain-state-db-guard-size-mb"), mb("state-private-mb")
+	o.LimitBytes, o.GuardBytes, o.PrivateBytes = mb("chain-state-db-size-mb"), mb("chain-state-db-guard-size-mb"), mb(
+		"state-private-mb")
 	o.SeekCompaction = s.Bool("state-seek-compaction")
 	if s.Given("database-map-mode") { // else what suits the folder
 		if o.Mode, err = engine.ParseMode(s.Text("database-map-mode")); err != nil {
@@ -195,11 +197,13 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 func (s *settings) chain() (o chain.Options, err error) {
 	o = chain.Options{IrreversibleMode: s.irreversible(), Threads: int(s.Uint("chain-threads"))}
 	o.Options = execute.Options{
-		Console: s.Bool("contracts-console"), ForceAllChecks: s.Bool("force-all-checks"), DisableReplayOpts: s.Bool("disable-replay-opts"),
-		LightValidation: s.Text("validation-mode") == "light", Speculative: s.Text("read-mode") == "speculative",
+		Console: s.Bool("contracts-console"), ForceAllChecks: s.Bool("force-all-checks"),
+		DisableReplayOpts: s.Bool("disable-replay-opts"), LightValidation: s.Text("validation-mode") == "light",
+		Speculative:          s.Text("read-mode") == "speculative",
 		SignatureCPUPercent:  uint32(s.Uint("signature-cpu-billable-pct")) * 100,
-		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")), NotifyBilling: s.Bool("disable-ram-billing-notify-checks"),
-		GenesisIntrinsics: s.Texts("genesis-intrinsic"), MissingIntrinsics: s.Bool("allow-missing-intrinsics"),
+		MaxVariableSignature: uint32(s.Uint("maximum-variable-signature-length")),
+		NotifyBilling:        s.Bool("disable-ram-billing-notify-checks"),
+		GenesisIntrinsics:    s.Texts("genesis-intrinsic"), MissingIntrinsics: s.Bool("allow-missing-intrinsics"),
 		Policy: execute.Policy{
 			Leeway: s.signedDuration("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
 		},
@@ -220,7 +224,8 @@ func (s *settings) lists() (l execute.Lists, err error) {
 		option string
 		set    *map[types.Name]bool
 	}{
-		{"actor-whitelist", &l.ActorWhitelist}, {"actor-blacklist", &l.ActorBlacklist}, {"contract-whitelist", &l.ContractWhitelist},
+		{"actor-whitelist", &l.ActorWhitelist}, {"actor-blacklist", &l.ActorBlacklist},
+		{"contract-whitelist", &l.ContractWhitelist},
 		{"contract-blacklist", &l.ContractBlacklist}, {"sender-bypass-whiteblacklist", &l.SenderBypass},
 	} {
 		names, e := s.names(list.option)

@@ -69,14 +69,16 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 		DecayTime:    s.unsignedDuration("subjective-account-decay-time-minutes", time.Minute),
 		NoP2PBilling: s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
 		QueueBytes: s.Uint("incoming-transaction-queue-size-mb") << 20, GreylistLimit: uint32(s.Uint("greylist-limit")),
-		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") && !s.accepts("p2p-accept-transactions"),
+		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") &&
+			!s.accepts("p2p-accept-transactions"),
 		StopAt: o.TerminateAt, MaxSignature: uint32(s.Uint("maximum-variable-signature-length")),
 		Log: s.log, Logger: s.logs.Logger, Signers: map[types.PublicKey]producer.SignatureProvider{},
 	}
 	for _, list := range []struct {
 		option string
 		names  *[]types.Name
-	}{{"producer-name", &p.Producers}, {"greylist-account", &p.Greylist}, {"disable-subjective-account-billing", &p.UnbilledAccounts}} {
+	}{{"producer-name", &p.Producers}, {"greylist-account", &p.Greylist}, {"disable-subjective-account-billing",
+		&p.UnbilledAccounts}} {
 		var e error
 		*list.names, e = s.names(list.option)
 		err = errors.Join(err, e)
@@ -94,8 +96,11 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
 				public, err = "***", admin.NewBadOption("it does not begin with a public key and =")
 			}
-			ignored = append(ignored, fmt.Sprintf("Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private key> or <public key>=KEOSD:<url> is expected",
-				i+1, public, throw(err).Error()))
+			ignored = append(ignored,
+				fmt.Sprintf(
+					"Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private "+
+						"key> or <public key>=KEOSD:<url> is expected",
+					i+1, public, throw(err).Error()))
 			continue
 		}
 		p.Signers[key] = sign
@@ -187,10 +192,12 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	trusted, err := s.trustedAddresses()
 	h.Server = dialect.Options{
 		Trusted: trusted,
-		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes, MaxConnections: int(s.Int("http-max-in-flight-requests")),
-		AnyHost: !s.Bool("http-validate-host"), Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: serverName(v),
+		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes,
+		MaxConnections: int(s.Int("http-max-in-flight-requests")), AnyHost: !s.Bool("http-validate-host"),
+		Hosts: s.Texts("http-alias"), NoReuse: !s.Bool("http-keep-alive"), Server: serverName(v),
 		AllowOrigin: s.Text("access-control-allow-origin"), AllowHeaders: s.Text("access-control-allow-headers"),
-		MaxAge: s.Text("access-control-max-age"), AllowCredentials: s.Bool("access-control-allow-credentials"), Log: s.logs.Logger("http_plugin"),
+		MaxAge: s.Text("access-control-max-age"), AllowCredentials: s.Bool("access-control-allow-credentials"),
+		Log: s.logs.Logger("http_plugin"),
 	}
 	readers := s.readers(producing)
 	h.API = rpc.Config{
@@ -260,9 +267,11 @@ func (s *settings) tracking() Tracking {
 // categories are those of the plugins that are enabled.
 func (s *settings) categories() (c dialect.Category) {
 	for plugin, of := range map[string]dialect.Category{
-		"eosio::chain_api_plugin": rpc.ChainRO | rpc.ChainRW, "eosio::db_size_api_plugin": rpc.DBSize, "eosio::net_api_plugin": rpc.NetRO | rpc.NetRW,
-		"eosio::producer_api_plugin": rpc.ProducerRO | rpc.ProducerRW | rpc.Snapshot, "eosio::prometheus_plugin": rpc.Prometheus,
-		"eosio::test_control_api_plugin": rpc.TestControl, "eosio::trace_api_plugin": rpc.TraceAPI,
+		"eosio::chain_api_plugin": rpc.ChainRO | rpc.ChainRW, "eosio::db_size_api_plugin": rpc.DBSize,
+		"eosio::net_api_plugin":      rpc.NetRO | rpc.NetRW,
+		"eosio::producer_api_plugin": rpc.ProducerRO | rpc.ProducerRW | rpc.Snapshot,
+		"eosio::prometheus_plugin":   rpc.Prometheus, "eosio::test_control_api_plugin": rpc.TestControl,
+		"eosio::trace_api_plugin": rpc.TraceAPI,
 	} {
 		if s.Plugins.Enabled(plugin) {
 			c |= of

@@ -59,9 +59,12 @@ func TestWithoutOptionsANodeIsNodeos(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.BlocksDir != filepath.Join(s.DataDir, "blocks") || o.StateDir != filepath.Join(s.DataDir, "state") || o.Recovery != time.Minute ||
-		o.Engine.LimitBytes != 1<<30 || o.Engine.GuardBytes != 128<<20 || o.Engine.Kind != engine.Page || o.Engine.Mode != 0 ||
-		o.Chain.SignatureCPUPercent != 5000 || o.Chain.Threads != 2 || o.Chain.MaxVariableSignature != 16384 || o.Chain.IrreversibleMode || o.Chain.Speculative {
+	if o.BlocksDir != filepath.Join(s.DataDir, "blocks") || o.StateDir != filepath.Join(s.DataDir, "state") ||
+		o.Recovery != time.Minute ||
+		o.Engine.LimitBytes != 1<<30 || o.Engine.GuardBytes != 128<<20 || o.Engine.Kind != engine.Page ||
+		o.Engine.Mode != 0 ||
+		o.Chain.SignatureCPUPercent != 5000 || o.Chain.Threads != 2 || o.Chain.MaxVariableSignature != 16384 ||
+		o.Chain.IrreversibleMode || o.Chain.Speculative {
 		t.Errorf("%+v", o)
 	}
 	v, err := s.services(&o, Version{})
@@ -125,9 +128,12 @@ checkpoint = [7,"000000070000000000000000000000000000000000000000000000000000000
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *o.Blocks.RetainBlocks != 100 || o.Engine.Kind != engine.Pebble || o.Engine.Mode.String() != "heap" || o.Engine.PrivateBytes != 64<<20 ||
-		o.Recovery != 5*time.Minute || !o.Chain.Lists.ActorBlacklist[types.N("carol")] || len(o.Chain.Lists.ActionBlacklist) != 1 ||
-		o.Chain.TrustedProducers[0] != types.N("dave") || !o.Chain.Speculative || !o.Chain.LightValidation || o.Chain.Checkpoints[7][3] != 7 ||
+	if *o.Blocks.RetainBlocks != 100 || o.Engine.Kind != engine.Pebble || o.Engine.Mode.String() != "heap" ||
+		o.Engine.PrivateBytes != 64<<20 ||
+		o.Recovery != 5*time.Minute || !o.Chain.Lists.ActorBlacklist[types.N("carol")] ||
+		len(o.Chain.Lists.ActionBlacklist) != 1 ||
+		o.Chain.TrustedProducers[0] != types.N("dave") || !o.Chain.Speculative || !o.Chain.LightValidation ||
+		o.Chain.Checkpoints[7][3] != 7 ||
 		o.TerminateAt != 12 || time.Since(time.UnixMicro(int64(o.Genesis.InitialTimestamp))) > time.Minute {
 		t.Errorf("%+v", o)
 	}
@@ -137,16 +143,20 @@ checkpoint = [7,"000000070000000000000000000000000000000000000000000000000000000
 	}
 	listen := []Listen{{"127.0.0.1:8080", rpc.ChainRO | rpc.NetRO}, {"./admin.sock", rpc.Snapshot}}
 	h := v.HTTP
-	if !reflect.DeepEqual(h.Listen, listen) || !h.Server.AnyHost || h.Server.MaxConnections != 7 || h.Server.MaxBytesInFlight != 3<<20 || !h.Server.NoReuse ||
-		h.Server.Hosts[0] != "node.example.com" || h.API.MaxResponseTime >= 0 || h.API.ReadOnly || h.Server.Server != "nodeos/v1" ||
+	if !reflect.DeepEqual(h.Listen, listen) || !h.Server.AnyHost || h.Server.MaxConnections != 7 ||
+		h.Server.MaxBytesInFlight != 3<<20 || !h.Server.NoReuse ||
+		h.Server.Hosts[0] != "node.example.com" || h.API.MaxResponseTime >= 0 || h.API.ReadOnly ||
+		h.Server.Server != "nodeos/v1" ||
 		h.Plugins != rpc.ChainRO|rpc.ChainRW|rpc.NetRO|rpc.NetRW|rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot {
 		t.Errorf("%+v", h)
 	}
 	p := v.Producer
-	if p.Producers[0] != types.N("alice") || p.Greylist[0] != types.N("bob") || p.MaxTransactionTime >= 0 || p.MaxIrreversibleAge != 30*time.Second || p.StopAt != 12 || len(p.Signers) != 0 {
+	if p.Producers[0] != types.N("alice") || p.Greylist[0] != types.N("bob") || p.MaxTransactionTime >= 0 ||
+		p.MaxIrreversibleAge != 30*time.Second || p.StopAt != 12 || len(p.Signers) != 0 {
 		t.Errorf("%+v", p)
 	}
-	if v.P2P.MaxNodesPerHost != 4 || v.P2P.Listen[0] != "0.0.0.0:9876:1MB/s" || v.P2P.Peers[0] != "a.example.com:9876:trx" {
+	if v.P2P.MaxNodesPerHost != 4 || v.P2P.Listen[0] != "0.0.0.0:9876:1MB/s" ||
+		v.P2P.Peers[0] != "a.example.com:9876:trx" {
 		t.Errorf("%+v", v.P2P)
 	}
 }
@@ -170,10 +180,12 @@ func TestANodeThatAppliesIrreversibleBlocksTakesNoTransactions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.Chain.IrreversibleMode || v.P2P.AcceptTransactions || !v.HTTP.API.NoTransactions || !v.Producer.NoTransactions || !v.HTTP.API.ReadOnly {
+	if !o.Chain.IrreversibleMode || v.P2P.AcceptTransactions || !v.HTTP.API.NoTransactions ||
+		!v.Producer.NoTransactions || !v.HTTP.API.ReadOnly {
 		t.Errorf("%+v", v)
 	}
-	if want := []Listen{{"127.0.0.1:8888", dialect.All}, {"./node.sock", dialect.All}}; !reflect.DeepEqual(v.HTTP.Listen, want) {
+	if want := []Listen{{"127.0.0.1:8888", dialect.All},
+		{"./node.sock", dialect.All}}; !reflect.DeepEqual(v.HTTP.Listen, want) {
 		t.Errorf("%+v", v.HTTP.Listen)
 	}
 }
@@ -205,14 +217,16 @@ func TestCategoriesNeedTheirPluginAndOneHostForEachPort(t *testing.T) {
 
 func TestNoKeyReachesTheLogHoweverItIsWritten(t *testing.T) {
 	const private = "5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3"
-	for _, spec := range []string{private, private + "=KEY:x", "EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV=KEY:" + private + "x",
+	for _, spec := range []string{private, private + "=KEY:x",
+		"EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV=KEY:" + private + "x",
 		"EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV=" + private, "PUB_K1_x=KEY:" + private} {
 		s := parseSettings(t, "signature-provider = "+spec)
 		var log bytes.Buffer
 		s.log = logging.New(logging.Options{Err: &log}).Logger("")
 		p, ignored, err := s.producer(&Options{})
 		said := log.String() + strings.Join(ignored, "\n")
-		if err != nil || len(p.Signers) != 0 || strings.Contains(said, private[:10]) || !strings.Contains(said, "Malformed signature provider, ignoring!") {
+		if err != nil || len(p.Signers) != 0 || strings.Contains(said, private[:10]) ||
+			!strings.Contains(said, "Malformed signature provider, ignoring!") {
 			t.Errorf("%s: %v: %s", spec, err, said)
 		}
 	}
@@ -234,10 +248,15 @@ func TestOptionsOfTracesAreCheckedAsNodeosDoes(t *testing.T) {
 		{"trace-minimum-irreversible-history-blocks = -2", nil}, // without the plugin nobody asks
 		{on, []string{"Trace API is not configured with ABIs and trace-no-abis is not set"}},
 		{on + "trace-no-abis = true\ntrace-rpc-abi = a=" + good, []string{"Trace API is configured with ABIs however trace-no-abis is set"}},
-		{on + "trace-rpc-abi = a\ntrace-rpc-abi = =x\ntrace-rpc-abi = b=\ntrace-rpc-abi = c=/missing\ntrace-rpc-abi = C=" + good, []string{
-			`Malformed trace-rpc-abi provider: "a": `, `Missing "="`, "Missing Key", "Missing Value", "/missing does not exist or is not a file", `"C=`,
+		{on +
+			"trace-rpc-abi = a\ntrace-rpc-abi = =x\ntrace-rpc-abi = b=\ntrace-rpc-abi = " +
+			"c=/missing\ntrace-rpc-abi = C=" + good, []string{
+			`Malformed trace-rpc-abi provider: "a": `, `Missing "="`, "Missing Key", "Missing Value",
+			"/missing does not exist or is not a file", `"C=`,
 		}},
-		{on + "trace-no-abis = true\ntrace-minimum-irreversible-history-blocks = -2\ntrace-minimum-uncompressed-irreversible-history-blocks = -3\ntrace-slice-stride = 0", []string{
+		{on +
+			"trace-no-abis = true\ntrace-minimum-irreversible-history-blocks = " +
+			"-2\ntrace-minimum-uncompressed-irreversible-history-blocks = -3\ntrace-slice-stride = 0", []string{
 			`"trace-minimum-irreversible-history-blocks" must be greater to or equal to -1.`,
 			`"trace-minimum-uncompressed-irreversible-history-blocks" must be greater to or equal to -1.`,
 			"trace-slice-stride must be 1 or more",
@@ -280,7 +299,8 @@ func TestMissingVotesAreForTheLoggerOfVotes(t *testing.T) {
 func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
 	const on = "plugin = eosio::state_history_plugin\n"
 	parts := func(change func(p *shiplog.Partition)) *shiplog.Partition {
-		p := &shiplog.Partition{Retained: "/data/state-history/retained", Archive: "/data/state-history/archive", Stride: 1_000_000, MaxFiles: math.MaxUint32}
+		p := &shiplog.Partition{Retained: "/data/state-history/retained", Archive: "/data/state-history/archive",
+			Stride: 1_000_000, MaxFiles: math.MaxUint32}
 		change(p)
 		return p
 	}
@@ -292,18 +312,21 @@ func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
 	for ini, want := range map[string]History{
 		"": {},
 		"trace-history = true\nchain-state-history = true\ntrace-history-debug-mode = true": {Options: ship.Options{Traces: true, State: true, Debug: true}},
-		"finality-data-history = true":                          {Options: ship.Options{Finality: true, Spring: true}},
-		"state-history-dir = /other":                            {Options: ship.Options{Dir: "/other"}},
-		"state-history-endpoint =":                              {Server: ship.ServerOptions{Address: "none"}},
-		"state-history-endpoint = 127.0.0.1:1":                  {Server: ship.ServerOptions{Address: "127.0.0.1:1"}},
-		"state-history-unix-socket-path = s.sock":               {Server: ship.ServerOptions{Socket: "/data/s.sock"}},
-		"state-history-log-retain-blocks = 1000":                {Options: ship.Options{Retain: 1000}},
-		"state-history-stride = 5":                              {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Stride = 5 })}},
-		"max-retained-history-files = 0":                        {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.MaxFiles = 0 })}},
-		"state-history-retained-dir = old":                      {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Retained = "/data/state-history/old" })}},
-		`state-history-archive-dir = ""`:                        {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Archive = "" })}},
-		"state-history-archive-dir = /far":                      {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Archive = "/far" })}},
-		"state-history-dir = h\nstate-history-retained-dir = r": {Options: ship.Options{Dir: "/data/h", Partition: &shiplog.Partition{Retained: "/data/h/r", Archive: "/data/h/archive", Stride: 1_000_000, MaxFiles: math.MaxUint32}}},
+		"finality-data-history = true":            {Options: ship.Options{Finality: true, Spring: true}},
+		"state-history-dir = /other":              {Options: ship.Options{Dir: "/other"}},
+		"state-history-endpoint =":                {Server: ship.ServerOptions{Address: "none"}},
+		"state-history-endpoint = 127.0.0.1:1":    {Server: ship.ServerOptions{Address: "127.0.0.1:1"}},
+		"state-history-unix-socket-path = s.sock": {Server: ship.ServerOptions{Socket: "/data/s.sock"}},
+		"state-history-log-retain-blocks = 1000":  {Options: ship.Options{Retain: 1000}},
+		"state-history-stride = 5":                {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Stride = 5 })}},
+		"max-retained-history-files = 0":          {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.MaxFiles = 0 })}},
+		"state-history-retained-dir = old": {Options: ship.Options{
+			Partition: parts(func(p *shiplog.Partition) { p.Retained = "/data/state-history/old" })}},
+		`state-history-archive-dir = ""`:   {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Archive = "" })}},
+		"state-history-archive-dir = /far": {Options: ship.Options{Partition: parts(func(p *shiplog.Partition) { p.Archive = "/far" })}},
+		"state-history-dir = h\nstate-history-retained-dir = r": {Options: ship.Options{Dir: "/data/h",
+			Partition: &shiplog.Partition{Retained: "/data/h/r", Archive: "/data/h/archive", Stride: 1_000_000,
+				MaxFiles: math.MaxUint32}}},
 	} {
 		h, err := read(t, on+ini)
 		if err != nil {
@@ -326,11 +349,14 @@ func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
 		}
 	}
 	for ini, want := range map[string]string{
-		"state-history-log-retain-blocks = 999":                                   "state-history-log-retain-blocks must be 1000 blocks or greater",
-		"state-history-log-retain-blocks = 2000\nstate-history-stride = 5":        "state-history-log-retain-blocks cannot be used together with state-history-retained-dir",
-		"state-history-log-retain-blocks = 2000\nstate-history-archive-dir = far": "state-history-log-retain-blocks cannot be used together with state-history-retained-dir",
-		"state-history-log-retain-blocks = 2000\nmax-retained-history-files=1":    "state-history-log-retain-blocks cannot be used together with state-history-retained-dir",
-		"state-history-stride = 0":                                                "state-history-stride must be 1 or more",
+		"state-history-log-retain-blocks = 999": "state-history-log-retain-blocks must be 1000 blocks or greater",
+		"state-history-log-retain-blocks = 2000\nstate-history-stride = 5": "state-history-log-retain-blocks " +
+			"cannot be used together with state-history-retained-dir",
+		"state-history-log-retain-blocks = 2000\nstate-history-archive-dir = far": "state-history-log-retain-blocks " +
+			"cannot be used together with state-history-retained-dir",
+		"state-history-log-retain-blocks = 2000\nmax-retained-history-files=1": "state-history-log-retain-blocks " +
+			"cannot be used together with state-history-retained-dir",
+		"state-history-stride = 0": "state-history-stride must be 1 or more",
 	} {
 		if _, err := read(t, on+ini); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", ini, err, want)
@@ -342,7 +368,8 @@ func TestOptionsOfStateHistoryAreReadAsNodeosDoes(t *testing.T) {
 }
 
 func TestOptionsOfAnotherEngineOrModeAreSaidToBeIdle(t *testing.T) {
-	const given = "database-map-mode = heap\nstate-private-mb = 64\nchain-state-db-size-mb = 2048\nchain-state-db-guard-size-mb = 64"
+	const given = "database-map-mode = heap\nstate-private-mb = 64\nchain-state-db-size-mb = " +
+		"2048\nchain-state-db-guard-size-mb = 64"
 	for _, c := range []struct {
 		ini   string
 		state store.Stats
@@ -405,7 +432,8 @@ func TestSettingsReadOptionsAsWhatTheyAre(t *testing.T) {
 			}
 		}
 	}
-	read := regexp.MustCompile(`\b(?:s|l|c)\.(Bool|Text|Texts|Uint|Int|Duration|names|unsigned|signed|given|accepts)\("([a-z0-9-]+)"`)
+	read := regexp.MustCompile(
+		`\b(?:s|l|c)\.(Bool|Text|Texts|Uint|Int|Duration|names|unsigned|signed|given|accepts)\("([a-z0-9-]+)"`)
 	count := 0
 	for _, file := range []string{"settings.go", "settings_services.go", "genesis.go", "run.go", "idle.go"} {
 		text, err := os.ReadFile(file)
@@ -457,7 +485,8 @@ func (b *buffer) String() string {
 // await waits until a text has been written.
 func (b *buffer) await(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(b.String(), text); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(b.String(),
+		text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q is not said: %s", text, b.String())
 		}
@@ -475,7 +504,8 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 	var log buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio",
+		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint",
+			"127.0.0.1:0", "-e", "-p", "eosio",
 			"--resource-monitor-not-shutdown-on-threshold-exceeded"}, streams{&log, &log})
 	}()
 	log.await(t, "Produced block")
@@ -486,7 +516,8 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 	}
 	say(syscall.SIGHUP)
 	log.await(t, "Received HUP.  Reloading logging configuration")
-	if err := os.WriteFile(filepath.Join(dir, "logging.json"), []byte(`{"loggers": [{"name": "default", "level": "loud"}]}`), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "logging.json"),
+		[]byte(`{"loggers": [{"name": "default", "level": "loud"}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	say(syscall.SIGHUP)
@@ -556,7 +587,8 @@ func TestABrokenPipeStopsANodeOnlyIfItIsItsOutput(t *testing.T) {
 		}
 	}
 	pipe()
-	for _, text := range []string{"Received HUP.", "Error reloading logging.json"} { // signals of different kinds may overtake each other once
+	// signals of different kinds may overtake each other once
+	for _, text := range []string{"Received HUP.", "Error reloading logging.json"} {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 			t.Fatal(err)
 		}
@@ -646,7 +678,8 @@ func TestANodeWhoseStateIsNearlyFullStopsSafely(t *testing.T) {
 	}
 	err = errors.Join(l.stopError(ctx, remedy(l.serve(ctx, n, &o, services))), l.close(n))
 	t.Log(err)
-	if err := l.end(s.log, err); err != nil || !strings.Contains(log.String(), "Please increase the value set for \"chain-state-db-size-mb\"") {
+	if err := l.end(s.log, err); err != nil ||
+		!strings.Contains(log.String(), "Please increase the value set for \"chain-state-db-size-mb\"") {
 		t.Error(err, log.String())
 	}
 }
@@ -678,13 +711,15 @@ func TestANodeThatWasToldToStopHasNotFailed(t *testing.T) {
 }
 
 func TestAFullDiskIsNamedWithWhatHelps(t *testing.T) {
-	disk := fmt.Errorf("checkpoint: %w: %w", store.ErrFull, &fs.PathError{Op: "write", Path: "/data/state/state.tarn", Err: syscall.ENOSPC})
+	disk := fmt.Errorf("checkpoint: %w: %w", store.ErrFull,
+		&fs.PathError{Op: "write", Path: "/data/state/state.tarn", Err: syscall.ENOSPC})
 	for err, want := range map[error]string{
 		disk:           "free space on the disk of /data/state: ",
 		store.ErrFull:  `increase the value set for "chain-state-db-size-mb"`,
 		store.ErrGuard: `increase the value set for "chain-state-db-size-mb"`,
 	} {
-		if got := remedy(err); !errors.Is(got, err) || strings.Contains(got.Error(), "increase") != strings.Contains(want, "increase") || !strings.Contains(got.Error(), want) {
+		if got := remedy(err); !errors.Is(got, err) || strings.Contains(got.Error(),
+			"increase") != strings.Contains(want, "increase") || !strings.Contains(got.Error(), want) {
 			t.Errorf("%v", got)
 		}
 	}
@@ -700,7 +735,8 @@ func TestAllMistakesInValuesAreToldAtOnce(t *testing.T) {
 		t.Fatal("accepted")
 	}
 	lines := strings.Split(err.Error(), "\n")
-	for _, want := range []string{"Trace API is not configured", "/nowhere does not exist", "actor-blacklist: ", "key-blacklist: ", "checkpoint D", "producer-name: ",
+	for _, want := range []string{"Trace API is not configured", "/nowhere does not exist",
+		"actor-blacklist: ", "key-blacklist: ", "checkpoint D", "producer-name: ",
 		"greylist-limit 0", "sync-fetch-span", "http-category-address 'F'"} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
 			t.Errorf("nothing is said of %q:\n%v", want, err)

@@ -65,7 +65,8 @@ func TestKeysOfFinalizersAreMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		proof, err := key.Proof()
-		if err != nil || made["Public key"] != key.Public().String() || made["Proof of Possession"] != proof.String() || len(made) != 3 {
+		if err != nil || made["Public key"] != key.Public().String() || made["Proof of Possession"] != proof.String() ||
+			len(made) != 3 {
 			t.Errorf("made %v, %v", made, err)
 		}
 		one := filepath.Join(dir, "one")
@@ -74,11 +75,13 @@ func TestKeysOfFinalizersAreMade(t *testing.T) {
 			if err := os.WriteFile(one, []byte(made["Private key"]+end), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if out, _, err := springTool("bls", "create", "pop", "--file", one); err != nil || !reflect.DeepEqual(lines(out), want) {
+			if out, _, err := springTool("bls", "create", "pop", "--file", one); err != nil ||
+				!reflect.DeepEqual(lines(out), want) {
 				t.Errorf("from a file: %q, %v", out, err)
 			}
 		}
-		if out, _, err := springTool("bls", "create", "pop", "--private-key", made["Private key"]); err != nil || !reflect.DeepEqual(lines(out), want) {
+		if out, _, err := springTool("bls", "create", "pop", "--private-key", made["Private key"]); err != nil ||
+			!reflect.DeepEqual(lines(out), want) {
 			t.Errorf("%q, %v", out, err)
 		}
 	}
@@ -105,12 +108,14 @@ func TestSpringsToolRefusesWhatItCannotDo(t *testing.T) {
 	} {
 		out, said, err := springTool(strings.Fields(args)...)
 		var coded interface{ ExitCode() int }
-		if !errors.As(err, &coded) || coded.ExitCode() != exitRefused || !strings.HasPrefix(said, "ERROR: ") || !strings.Contains(said, want) || out != "" {
+		if !errors.As(err, &coded) || coded.ExitCode() != exitRefused || !strings.HasPrefix(said, "ERROR: ") ||
+			!strings.Contains(said, want) || out != "" {
 			t.Errorf("%s: %v %q %q, want %q", args, err, out, said, want)
 		}
 	}
 	for args, want := range map[string]string{
-		"": "subcommand", "bls": "subcommand", "bls create": "subcommand", "snapshot": "subcommand", "snapshot info": "arg", "nonsense": "nonsense",
+		"": "subcommand", "bls": "subcommand", "bls create": "subcommand", "snapshot": "subcommand",
+		"snapshot info": "arg", "nonsense": "nonsense",
 	} {
 		if _, _, err := springTool(strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", args, err)
@@ -146,7 +151,8 @@ func TestASnapshotSaysWhatItIsOf(t *testing.T) {
 	c := theChain(t)
 	got := infoOf(t, c.mid)
 	id, err := types.ParseChecksum256(got.ID)
-	if err != nil || got.Version != 6 || got.Chain != c.genesis.ChainID().String() || got.Num != types.BlockNum(id) || got.Num < 2 {
+	if err != nil || got.Version != 6 || got.Chain != c.genesis.ChainID().String() ||
+		got.Num != types.BlockNum(id) || got.Num < 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -144,7 +144,8 @@ func (l *lives) fill(left int64) {
 // choose draws the options of a start.
 func (l *lives) choose() job {
 	r := l.random
-	j := job{Kind: l.kind, ForceAll: r.IntN(2) == 0, NoBatch: r.IntN(2) == 0, Rare: r.IntN(3) > 0, Most: max(1, l.last+r.IntN(1+len(l.c.blocks)/4))}
+	j := job{Kind: l.kind, ForceAll: r.IntN(2) == 0, NoBatch: r.IntN(2) == 0, Rare: r.IntN(3) > 0,
+		Most: max(1, l.last+r.IntN(1+len(l.c.blocks)/4))}
 	switch r.IntN(3) {
 	case 0:
 		changePruning(r, &j)

@@ -29,7 +29,8 @@ func (n *Node) takeOver() error {
 	path := filepath.Join(n.o.BlocksDir, blocklog.ReversibleDir, consensus.FileName)
 	blocks, found, err := leftBlocks(path, n.chain.Features())
 	if err != nil {
-		return fmt.Errorf("take over the reversible blocks of nodeos: %w; if you remove the file, peers send these blocks again", err)
+		return fmt.Errorf(
+			"take over the reversible blocks of nodeos: %w; if you remove the file, peers send these blocks again", err)
 	}
 	if !found {
 		return nil
@@ -52,7 +53,8 @@ func (n *Node) takeOver() error {
 	if err != nil {
 		return fmt.Errorf("take over the reversible blocks of nodeos: %w", err)
 	}
-	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", max(last, leadTo(blocks)), "log", last, "kept", kept)
+	n.o.Log.Info("Took over the reversible blocks of nodeos", "blocks", taken, "head", max(last, leadTo(blocks)),
+		"log", last, "kept", kept)
 	return nil
 }
 
@@ -73,7 +75,8 @@ func (n *Node) setForkDatabaseAside() (kept string, err error) {
 func (o *Options) foreign() (found []string) {
 	reversible := filepath.Join(o.BlocksDir, blocklog.ReversibleDir)
 	for _, path := range []string{
-		filepath.Join(o.StateDir, "shared_memory.bin"), filepath.Join(o.StateDir, "shared_memory.meta"), filepath.Join(o.StateDir, "code_cache.bin"),
+		filepath.Join(o.StateDir, "shared_memory.bin"), filepath.Join(o.StateDir, "shared_memory.meta"),
+		filepath.Join(o.StateDir, "code_cache.bin"),
 		filepath.Join(o.StateDir, "chain_head.dat"),
 		filepath.Join(reversible, "shared_memory.bin"), filepath.Join(reversible, "shared_memory.meta"),
 		filepath.Join(reversible, consensus.FileName+takenOver),
@@ -109,7 +112,9 @@ func (n *Node) tellForeign() {
 	if memory > 0 {
 		takes += fmt.Sprintf(" and %.1f MiB of memory, on a file system in memory", float64(memory)/(1<<20))
 	}
-	n.o.Log.Info(fmt.Sprintf("Files of nodeos are left, which nothing reads here; they take %s. Delete them if you do not want to go back to nodeos", takes),
+	n.o.Log.Info(fmt.Sprintf(
+		"Files of nodeos are left, which nothing reads here; they take %s. Delete them if you do not want to go "+
+			"back to nodeos", takes),
 		"files", strings.Join(list, " "))
 }
 

@@ -42,14 +42,19 @@ func newShared(t *testing.T) *shared {
 	}
 	base := t.TempDir()
 	s := &shared{t: t, peer: peer, http: loopback.Address(t), dir: filepath.Join(base, "data")}
-	ini := fmt.Sprintf("plugin = eosio::chain_api_plugin\nplugin = eosio::producer_api_plugin\nhttp-server-address = %s\np2p-listen-endpoint = %s\n"+
-		"producer-name = eosio\nenable-stale-production = true\nmax-clients = 200\nhttp-validate-host = false\neos-vm-oc-enable = none\n"+
-		"resource-monitor-not-shutdown-on-threshold-exceeded = true\nread-only-threads = 0\n"+
-		"plugin = eosio::state_history_plugin\ntrace-history = true\nchain-state-history = true\nstate-history-endpoint = %s\n"+
-		"plugin = eosio::trace_api_plugin\ntrace-no-abis = true\ntrace-slice-stride = %d\n",
+	ini := fmt.Sprintf(
+		"plugin = eosio::chain_api_plugin\nplugin = eosio::producer_api_plugin\nhttp-server-address = "+
+			"%s\np2p-listen-endpoint = %s\n"+
+			"producer-name = eosio\nenable-stale-production = true\nmax-clients = 200\nhttp-validate-host = "+
+			"false\neos-vm-oc-enable = none\n"+
+			"resource-monitor-not-shutdown-on-threshold-exceeded = true\nread-only-threads = 0\n"+
+			"plugin = eosio::state_history_plugin\ntrace-history = true\nchain-state-history = "+
+			"true\nstate-history-endpoint = %s\n"+
+			"plugin = eosio::trace_api_plugin\ntrace-no-abis = true\ntrace-slice-stride = %d\n",
 		s.http, loopback.Address(t), loopback.Address(t), sharedStride)
 	conf := filepath.Join(base, "config")
-	if err := errors.Join(os.MkdirAll(conf, 0o755), os.WriteFile(filepath.Join(conf, "config.ini"), []byte(ini), 0o644)); err != nil {
+	if err := errors.Join(os.MkdirAll(conf, 0o755), os.WriteFile(filepath.Join(conf, "config.ini"), []byte(ini),
+		0o644)); err != nil {
 		t.Fatal(err)
 	}
 	s.conf = conf
@@ -67,7 +72,8 @@ func (s *shared) theirs(until string, more ...string) {
 func (s *shared) ours(until uint32, more ...string) {
 	s.t.Helper()
 	var log buffer
-	if err := run(s.t.Context(), s.args(s.dir, append(more, "--terminate-at-block", fmt.Sprint(until))...), streams{&log, &log}); err != nil {
+	if err := run(s.t.Context(), s.args(s.dir, append(more, "--terminate-at-block", fmt.Sprint(until))...),
+		streams{&log, &log}); err != nil {
 		s.t.Fatal(err, log.String())
 	}
 }
@@ -92,7 +98,8 @@ func (s *shared) snapshot() (path string) {
 // forget removes what nodeos starts without from a snapshot.
 func (s *shared) forget() {
 	s.t.Helper()
-	if err := errors.Join(os.RemoveAll(filepath.Join(s.dir, "state")), os.RemoveAll(filepath.Join(s.dir, "blocks", blocklog.ReversibleDir))); err != nil {
+	if err := errors.Join(os.RemoveAll(filepath.Join(s.dir, "state")),
+		os.RemoveAll(filepath.Join(s.dir, "blocks", blocklog.ReversibleDir))); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -107,11 +114,13 @@ func (s *shared) check() {
 	alone := s.t.TempDir()
 	copyLog(s.t, filepath.Join(s.dir, "blocks"), filepath.Join(alone, "blocks"))
 	var log buffer
-	if err := run(s.t.Context(), s.args(alone, "--terminate-at-block", fmt.Sprint(last)), streams{&log, &log}); err != nil {
+	if err := run(s.t.Context(), s.args(alone, "--terminate-at-block", fmt.Sprint(last)),
+		streams{&log, &log}); err != nil {
 		s.t.Fatal(err, log.String())
 	}
 	for _, name := range []string{"trace_history", "chain_state_history"} {
-		got, want := historyOf(s.t, filepath.Join(s.dir, "state-history"), name), historyOf(s.t, filepath.Join(alone, "state-history"), name)
+		got, want := historyOf(s.t, filepath.Join(s.dir, "state-history"), name), historyOf(s.t,
+			filepath.Join(alone, "state-history"), name)
 		if got.first > 2 || got.end <= last || want.end != last+1 {
 			s.t.Errorf("%s has blocks %d to %d, and the block log ends with %d", name, got.first, got.end-1, last)
 		}

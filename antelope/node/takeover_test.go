@@ -43,9 +43,12 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 	if err := os.MkdirAll(conf, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	ini := fmt.Sprintf("plugin = eosio::chain_api_plugin\nplugin = eosio::producer_api_plugin\nhttp-server-address = %s\np2p-listen-endpoint = %s\n"+
-		"producer-name = eosio\nenable-stale-production = true\nmax-clients = 200\nhttp-validate-host = false\neos-vm-oc-enable = none\n"+
-		"resource-monitor-not-shutdown-on-threshold-exceeded = true\n", loopback.Address(t), loopback.Address(t))
+	ini := fmt.Sprintf(
+		"plugin = eosio::chain_api_plugin\nplugin = eosio::producer_api_plugin\nhttp-server-address = "+
+			"%s\np2p-listen-endpoint = %s\n"+
+			"producer-name = eosio\nenable-stale-production = true\nmax-clients = 200\nhttp-validate-host = "+
+			"false\neos-vm-oc-enable = none\n"+
+			"resource-monitor-not-shutdown-on-threshold-exceeded = true\n", loopback.Address(t), loopback.Address(t))
 	if err := os.WriteFile(filepath.Join(conf, "config.ini"), []byte(ini), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +63,13 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 	if err := run(t.Context(), append(args, "--terminate-at-block", "20"), streams{&log, &log}); err != nil {
 		t.Fatal(err, log.String())
 	}
-	if text := log.String(); !strings.Contains(text, "using genesis state extracted from blocks.log") || !strings.Contains(text, " #20 ") ||
+	if text := log.String(); !strings.Contains(text, "using genesis state extracted from blocks.log") ||
+		!strings.Contains(text, " #20 ") ||
 		strings.Contains(text, "Produced block") && strings.Contains(text, " #2 @") {
 		t.Errorf("the chain does not go on here: %s", text)
 	}
-	if text := log.String(); !strings.Contains(text, "Took over the reversible blocks of nodeos blocks=1 ") || strings.Contains(text, "is left out") {
+	if text := log.String(); !strings.Contains(text, "Took over the reversible blocks of nodeos blocks=1 ") ||
+		strings.Contains(text, "is left out") {
 		t.Errorf("the reversible blocks are lost: %s", text)
 	}
 	// Their state is as they left it: with the blocks of then they go on from it.
@@ -75,10 +80,12 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 	if err := os.Rename(reversible+takenOver, reversible); err != nil {
 		t.Fatal(err)
 	}
-	if text := theirs(fmt.Sprintf(" #%d ", last+4)); !strings.Contains(text, "no irreversible blocks need to be replayed") {
+	if text := theirs(fmt.Sprintf(" #%d ", last+4)); !strings.Contains(text,
+		"no irreversible blocks need to be replayed") {
 		t.Errorf("their state does not go on there: %s", text)
 	}
-	if text := theirs(fmt.Sprintf(" #%d ", last+8), "--replay-blockchain"); !strings.Contains(text, "attempting to replay from 2 to ") {
+	if text := theirs(fmt.Sprintf(" #%d ", last+8), "--replay-blockchain"); !strings.Contains(text,
+		"attempting to replay from 2 to ") {
 		t.Errorf("the chain does not go on there: %s", text)
 	}
 }
@@ -262,7 +269,8 @@ func TestTheFilesOfNodeosThatNobodyReadsAreNamed(t *testing.T) {
 	}
 	for range 2 { // at each start
 		got := said()
-		if strings.Count(got, "Files of nodeos are left") != 1 || !regexp.MustCompile(`they take [3-9]\.\d MiB`).MatchString(got) {
+		if strings.Count(got, "Files of nodeos are left") != 1 ||
+			!regexp.MustCompile(`they take [3-9]\.\d MiB`).MatchString(got) {
 			t.Errorf("%s", got)
 		}
 		for _, path := range left {
@@ -290,8 +298,9 @@ func TestAForkDatabaseThatIsDamagedIsNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string][]byte{
-		"empty": {}, "cut": whole[:len(whole)/2], "longer": append(slices.Clone(whole), 0), "magic": append([]byte{1}, whole[1:]...),
-		"version": slices.Concat(whole[:4], []byte{9, 0, 0, 0}, whole[8:]), "head": append(slices.Clone(whole[:len(whole)-32]), make([]byte, 32)...),
+		"empty": {}, "cut": whole[:len(whole)/2], "longer": append(slices.Clone(whole), 0),
+		"magic": append([]byte{1}, whole[1:]...), "version": slices.Concat(whole[:4], []byte{9, 0, 0, 0}, whole[8:]),
+		"head": append(slices.Clone(whole[:len(whole)-32]), make([]byte, 32)...),
 	} {
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			t.Fatal(err)
@@ -331,7 +340,8 @@ func TestOneBlocksFolderIsForOneNode(t *testing.T) {
 		second := o
 		second.DeleteAllBlocks, second.HardReplay, second.Replay = other.DeleteAllBlocks, other.HardReplay, other.Replay
 		second.StateDir = filepath.Join(t.TempDir(), "state")
-		if _, err := Open(t.Context(), second); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), o.BlocksDir) ||
+		if _, err := Open(t.Context(), second); !errors.Is(err, store.ErrLocked) ||
+			!strings.Contains(err.Error(), o.BlocksDir) ||
 			!strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 			t.Errorf("%v", err)
 		}

@@ -24,7 +24,8 @@ func newRounds() *rounds {
 	for _, name := range []string{"alice", "bob"} {
 		r.schedule.Producers = append(r.schedule.Producers, types.ProducerAuthority{Producer: types.N(name)})
 	}
-	r.killer = killer{log: slog.New(slog.NewTextHandler(&r.log, nil)), head: func() types.BlockTimestamp { return r.head }, end: func() { r.ended = true }}
+	r.killer = killer{log: slog.New(slog.NewTextHandler(&r.log, nil)),
+		head: func() types.BlockTimestamp { return r.head }, end: func() { r.ended = true }}
 	return r
 }
 
@@ -74,7 +75,8 @@ func TestANodeIsKilledInAProducersRound(t *testing.T) {
 		if got := r.run(c.lib, c.missing); !r.ended || got != c.want {
 			t.Errorf("%s %d: ended %v in slot %d, want %d\n%s", c.name, c.slot, r.ended, got, c.want, r.log.String())
 		}
-		if text := r.log.String(); !strings.Contains(text, "shutting down") || !strings.Contains(text, "for producer: "+c.name) {
+		if text := r.log.String(); !strings.Contains(text, "shutting down") ||
+			!strings.Contains(text, "for producer: "+c.name) {
 			t.Errorf("%s", text)
 		}
 	}

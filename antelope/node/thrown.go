@@ -82,7 +82,8 @@ func exceptionOf(err error) *exception.Error {
 	case *blocklog.Error:
 		kind := map[blocklog.Fault]*exception.Kind{
 			blocklog.Unsupported: exception.BlockLogUnsupportedVersion, blocklog.NotNext: exception.BlockLogAppendFail,
-			blocklog.Missing: exception.BlockLogNotFound, blocklog.InTheWay: exception.BlockLogBackupDirExist, blocklog.BadOption: exception.PluginConfig,
+			blocklog.Missing: exception.BlockLogNotFound, blocklog.InTheWay: exception.BlockLogBackupDirExist,
+			blocklog.BadOption: exception.PluginConfig,
 		}[e.Fault]
 		if kind == nil {
 			kind = exception.BlockLog

@@ -20,7 +20,8 @@ func TestErrorsHaveTheNamesThatNodeosHasForThem(t *testing.T) {
 		kind *exception.Kind
 		text string
 	}{
-		{fmt.Errorf("open the block log: %w", &blocklog.Error{Fault: blocklog.Unsound, Text: "no blocks"}), exception.BlockLog,
+		{fmt.Errorf("open the block log: %w", &blocklog.Error{Fault: blocklog.Unsound, Text: "no blocks"}),
+			exception.BlockLog,
 			"3190000 block_log_exception: Block log exception: open the block log: no blocks"},
 		{&blocklog.Error{Fault: blocklog.Unsupported, Text: "version 9"}, exception.BlockLogUnsupportedVersion, "3190001 block_log_unsupported_version: unsupported version of block log: version 9"},
 		{errors.Join(&blocklog.Error{Fault: blocklog.BadOption, Text: "same"}, disk, &blocklog.Error{Fault: blocklog.BadOption, Text: "same"}), exception.PluginConfig,
@@ -31,7 +32,8 @@ func TestErrorsHaveTheNamesThatNodeosHasForThem(t *testing.T) {
 		{fmt.Errorf("options: %w", errors.Join(disk, admin.NewBadOption("odd"))), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: options: no disk\nodd"},
 		{fmt.Errorf("other: %w", disk), nil, "other: no disk"},
-		{fmt.Errorf("block 5: %w", exception.New(exception.BlockLogNotFound, "own")), exception.BlockLogNotFound, "block 5: 3190003 block_log_not_found: block log can not be found: own"},
+		{fmt.Errorf("block 5: %w", exception.New(exception.BlockLogNotFound, "own")), exception.BlockLogNotFound,
+			"block 5: 3190003 block_log_not_found: block log can not be found: own"},
 	} {
 		got := throw(throw(c.err))
 		if got.Error() != c.text || c.kind != nil && !exception.Is(got, c.kind) || !errors.Is(got, c.err) {

@@ -27,7 +27,8 @@ func Tools() *cobra.Command {
 
 // SpringTools is what Spring has as the program spring-util: what leap-util has, with finalizers' keys.
 func SpringTools() *cobra.Command {
-	c := &cobra.Command{Use: "spring-util", Short: "Tools for block logs, snapshots and finalizers' keys, in the place of Spring's spring-util"}
+	c := &cobra.Command{Use: "spring-util",
+		Short: "Tools for block logs, snapshots and finalizers' keys, in the place of Spring's spring-util"}
 	snapshots := snapshotCommand()
 	snapshots.AddCommand(snapshotInfoCommand())
 	c.AddCommand(blockLogCommand(), blsCommand(), snapshots, versionCommand(version().as(execute.Spring)))
@@ -46,10 +47,11 @@ func group(c *cobra.Command) *cobra.Command {
 func versionCommand(v Version) *cobra.Command {
 	c := &cobra.Command{Use: "version", Short: "Print the version"}
 	for name, text := range map[string]string{"client": v.Short, "full": v.Full} {
-		c.AddCommand(&cobra.Command{Use: name, Short: "Print it in this form", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(c.OutOrStdout(), text)
-			return err
-		}})
+		c.AddCommand(&cobra.Command{Use: name, Short: "Print it in this form", Args: cobra.NoArgs,
+			RunE: func(c *cobra.Command, _ []string) error {
+				_, err := fmt.Fprintln(c.OutOrStdout(), text)
+				return err
+			}})
 	}
 	return group(c)
 }
@@ -63,20 +65,21 @@ func snapshotCommand() *cobra.Command {
 	var in, out, id string
 	var room uint64
 	c := &cobra.Command{Use: "snapshot", Short: "Print snapshots (leap-util snapshot)"}
-	j := &cobra.Command{Use: "to-json", Short: "Write a snapshot as JSON", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
-		if in == "" {
-			return errors.New("--input-file is required")
-		}
-		if out == "" {
-			out = in + ".json"
-		}
-		log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
-		if err := snapshotJSON(in, out, id, room<<20, log); err != nil {
-			return err
-		}
-		log.Info("Completed writing snapshot: " + out)
-		return nil
-	}}
+	j := &cobra.Command{Use: "to-json", Short: "Write a snapshot as JSON",
+		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error {
+			if in == "" {
+				return errors.New("--input-file is required")
+			}
+			if out == "" {
+				out = in + ".json"
+			}
+			log := slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
+			if err := snapshotJSON(in, out, id, room<<20, log); err != nil {
+				return err
+			}
+			log.Info("Completed writing snapshot: " + out)
+			return nil
+		}}
 	j.Flags().StringVarP(&in, "input-file", "i", "", "snapshot")
 	j.Flags().StringVarP(&out, "output-file", "o", "", "file to write; input-file with .json if empty")
 	j.Flags().StringVar(&id, "chain-id", "", "id of the chain that the snapshot must be of; any if empty")
@@ -96,7 +99,9 @@ func ofChain(r *snapshot.Reader, id string) error {
 	}
 	got, err := snapshot.ChainID(r)
 	if err == nil && got != want {
-		err = exception.New(exception.ChainIDType, "chain ID in snapshot (${snapshot_chain_id}) does not match the chain ID that controller was constructed with (${controller_chain_id})", "snapshot_chain_id", got, "controller_chain_id", want)
+		err = exception.New(exception.ChainIDType,
+			"chain ID in snapshot (${snapshot_chain_id}) does not match the chain ID that controller was constructed "+
+				"with (${controller_chain_id})", "snapshot_chain_id", got, "controller_chain_id", want)
 	}
 	return err
 }

@@ -62,8 +62,9 @@ func TestASnapshotIsWrittenAsJSON(t *testing.T) {
 
 func TestAToolThatIsNotThereIsAnError(t *testing.T) {
 	for args, want := range map[string]string{
-		"": "a subcommand is required", "block-log": "a subcommand is required", "nonsense": "nonsense", "block-log nonsense": "nonsense",
-		"snapshot nonsense": "nonsense", "version nonsense": "nonsense", "chain-state last-shutdown-state": "chain-state",
+		"": "a subcommand is required", "block-log": "a subcommand is required",
+		"nonsense": "nonsense", "block-log nonsense": "nonsense", "snapshot nonsense": "nonsense",
+		"version nonsense": "nonsense", "chain-state last-shutdown-state": "chain-state",
 	} {
 		tool := Tools()
 		tool.SilenceErrors, tool.SilenceUsage = true, true
@@ -84,7 +85,8 @@ func TestALogWithoutAGenesisHasNoneToPrint(t *testing.T) {
 	if err := errors.Join(log.Reset(types.Hash([]byte("chain")), 5), log.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"none": "No blocks log found at '", "later": "does not contain a genesis state, it only has the chain-id."} {
+	for name, want := range map[string]string{"none": "No blocks log found at '",
+		"later": "does not contain a genesis state, it only has the chain-id."} {
 		tool := Tools()
 		tool.SilenceErrors, tool.SilenceUsage = true, true
 		tool.SetArgs([]string{"block-log", "genesis", "--blocks-dir", filepath.Join(dir, name)})

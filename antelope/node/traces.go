@@ -56,7 +56,8 @@ func (s *settings) traces() (*tracelog.Options, error) {
 		return nil, nil
 	}
 	log := s.logs.Logger("trace_api")
-	o := &tracelog.Options{Log: log, Files: slicefile.Options{Dir: s.Under(s.DataDir, "trace-dir"), Stride: uint32(s.Uint("trace-slice-stride")), Logger: log}}
+	o := &tracelog.Options{Log: log, Files: slicefile.Options{Dir: s.Under(s.DataDir, "trace-dir"),
+		Stride: uint32(s.Uint("trace-slice-stride")), Logger: log}}
 	var errs []error
 	for name, least := range map[string]**uint32{
 		"trace-minimum-irreversible-history-blocks":              &o.Keep,

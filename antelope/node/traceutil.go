@@ -19,7 +19,8 @@ func TraceTools() *cobra.Command {
 	c := &cobra.Command{Use: "trace_api_util", Short: "Compress files of traces, in the place of Leap's trace_api_util"}
 	var stride uint32
 	compress := &cobra.Command{
-		Use: "compress input-path [output-path]", Short: `Compress a trace file into the "clog" format`, Args: cobra.ArbitraryArgs,
+		Use: "compress input-path [output-path]", Short: `Compress a trace file into the "clog" format`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			err := compressTraces(c.ErrOrStderr(), args, stride)
 			if err == nil {
@@ -29,8 +30,10 @@ func TraceTools() *cobra.Command {
 			return exit.Said(1)
 		},
 	}
-	compress.Flags().Uint32VarP(&stride, "seek-point-stride", "s", 512, "the number of bytes between points from which the file can be read; "+
-		"fewer make larger files that are read faster. A file with more than 65535 of them cannot be read, so they are put further apart then")
+	compress.Flags().Uint32VarP(&stride, "seek-point-stride", "s", 512,
+		"the number of bytes between points from which the file can be read; "+
+			"fewer make larger files that are read faster. A file with more than 65535 of them cannot be read, so "+
+			"they are put further apart then")
 	c.AddCommand(compress)
 	return group(c)
 }
@@ -65,7 +68,8 @@ func compressTraces(say io.Writer, args []string, stride uint32) error {
 	}
 	step := clog.Stride(stride, info.Size())
 	if step != int64(stride) {
-		if _, err := fmt.Fprintf(say, "Warning: %d bytes have more than %d points with a stride of %d; it is %d\n", info.Size(), clog.MaxPoints, stride, step); err != nil {
+		if _, err := fmt.Fprintf(say, "Warning: %d bytes have more than %d points with a stride of %d; it is %d\n",
+			info.Size(), clog.MaxPoints, stride, step); err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,10 @@ type Tracking struct {
 }
 
 // track begins to remember what the API is to answer for.
-func (n *Node) track(ctx context.Context, network *p2p.Network, t *Tracking, c *rpc.Config, render func(*types.TransactionTrace) ([]byte, error)) {
+func (n *Node) track(
+	ctx context.Context, network *p2p.Network, t *Tracking, c *rpc.Config,
+	render func(*types.TransactionTrace) ([]byte, error),
+) {
 	n.trackVotes(c)
 	if t.Authorizers {
 		n.trackAuthorizers(c)
@@ -88,7 +91,9 @@ func (n *Node) trackFinality(o finality.Options, c *rpc.Config) {
 
 // retrying keeps transactions that are sent again. The functions of its options are
 // called once the node runs.
-func (n *Node) retrying(o retry.Options, network *p2p.Network, render func(*types.TransactionTrace) ([]byte, error)) *retry.Database {
+func (n *Node) retrying(
+	o retry.Options, network *p2p.Network, render func(*types.TransactionTrace) ([]byte, error),
+) *retry.Database {
 	o.Render = render
 	o.Send = func(packed *types.PackedTransaction) {
 		trx, _, err := packed.Unpack()

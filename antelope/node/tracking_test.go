@@ -32,7 +32,8 @@ func everything() node.Tracking {
 
 // everythingOfNodeos are nodeos' options for that.
 var everythingOfNodeos = []string{
-	"--enable-account-queries", "1", "--transaction-finality-status-max-storage-size-gb", "1", "--transaction-retry-max-storage-size-gb", "1",
+	"--enable-account-queries", "1", "--transaction-finality-status-max-storage-size-gb",
+	"1", "--transaction-retry-max-storage-size-gb", "1",
 }
 
 // sender signs transactions of the account eosio.
@@ -52,7 +53,8 @@ func (s *sender) newAccount(name string, lifetime time.Duration) (packed, id str
 	s.t.Helper()
 	only := types.Authority{Threshold: 1, Keys: []types.KeyWeight{{Key: s.key.Public(), Weight: 1}}}
 	active := only
-	active.Accounts = []types.PermissionLevelWeight{{Permission: types.PermissionLevel{Actor: types.N("eosio"), Permission: types.N("active")}, Weight: 1}}
+	active.Accounts = []types.PermissionLevelWeight{
+		{Permission: types.PermissionLevel{Actor: types.N("eosio"), Permission: types.N("active")}, Weight: 1}}
 	data := types.NewAccount{Creator: types.N("eosio"), Name: types.N(name), Owner: only, Active: active}
 	s.count++
 	trx := &types.Transaction{Actions: []types.Action{{
@@ -70,7 +72,8 @@ func (s *sender) pack(trx *types.Transaction) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return fmt.Sprintf(`{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}`, signature, hex.EncodeToString(trx.Append(nil)))
+	return fmt.Sprintf(`{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}`,
+		signature, hex.EncodeToString(trx.Append(nil)))
 }
 
 // ask asks a node, and demands a status.
@@ -129,10 +132,12 @@ func TestAnAPINodeTracksWhatItPassesOn(t *testing.T) {
 		ask(t, ctx, maker, "/v1/chain/"+path, `{"id":"00","keys":[]}`, http.StatusNotFound)
 	}
 	const kill = "/v1/test_control/kill_node_on_producer"
-	if text := ask(t, ctx, n, kill, `{"producer":"nobody","where_in_sequence":3,"based_on_lib":true}`, http.StatusAccepted); text != "{}" {
+	if text := ask(t, ctx, n, kill, `{"producer":"nobody","where_in_sequence":3,"based_on_lib":true}`,
+		http.StatusAccepted); text != "{}" {
 		t.Errorf("%s says %s", kill, text)
 	}
-	for _, body := range []string{``, `{}`, `{"producer":"BAD"}`, `{"producer":"eosio","where_in_sequence":"x"}`, `{"producer":"eosio","based_on_lib":"x"}`, `[]`} {
+	for _, body := range []string{``, `{}`, `{"producer":"BAD"}`, `{"producer":"eosio","where_in_sequence":"x"}`,
+		`{"producer":"eosio","based_on_lib":"x"}`, `[]`} {
 		ask(t, ctx, n, kill, body, http.StatusBadRequest)
 	}
 	// Nobody who waits keeps the node from stopping.
@@ -146,7 +151,8 @@ func TestAnAPINodeTracksWhatItPassesOn(t *testing.T) {
 		answer <- fmt.Sprint(status, err)
 	}()
 	// Once its status is known it is kept.
-	for strings.Contains(ask(t, ctx, n, "/v1/chain/get_transaction_status", `{"id":"`+id+`"}`, http.StatusOK), `"UNKNOWN"`) {
+	for strings.Contains(ask(t, ctx, n, "/v1/chain/get_transaction_status", `{"id":"`+id+`"}`, http.StatusOK),
+		`"UNKNOWN"`) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if err := stop(); err != nil {
@@ -197,13 +203,16 @@ func tracks(t *testing.T, ctx context.Context, n *oracle.Node, s *sender) {
 	}
 	packed, _ = s.newAccount("alice", time.Minute) // who exists
 	text = ask(t, ctx, n, send, `{"retry_trx":true,"transaction":`+packed+`}`, http.StatusAccepted)
-	if !strings.Contains(text, `account_name_exists_exception`) || !strings.Contains(text, `"format":"${receiver} <= ${account}::${action} pending console output: ${console}",`+
-		`"data":{"console":"","account":"eosio","action":"newaccount","receiver":"eosio"}`) {
+	if !strings.Contains(text, `account_name_exists_exception`) ||
+		!strings.Contains(text, `"format":"${receiver} <= ${account}::${action} pending console output: ${console}",`+
+			`"data":{"console":"","account":"eosio","action":"newaccount","receiver":"eosio"}`) {
 		t.Errorf("a transaction that fails: %s", text)
 	}
 	text = ask(t, ctx, n, "/v1/chain/get_accounts_by_authorizers", `{"accounts":["eosio"],"keys":[]}`, http.StatusOK)
 	for _, name := range []string{"alice", "bob", "carol"} {
-		want := `{"account_name":"` + name + `","permission_name":"active","authorizing_account":{"actor":"eosio","permission":"active"},"weight":1,"threshold":1}`
+		want := `{"account_name":"` + name +
+			`","permission_name":"active","authorizing_account":{"actor":"eosio","permission":"active"},"weight":1,` +
+			`"threshold":1}`
 		if !strings.Contains(strings.ReplaceAll(text, `"weight":"1"`, `"weight":1`), want) {
 			t.Errorf("%s is not found: %s", name, text)
 		}

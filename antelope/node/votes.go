@@ -88,7 +88,8 @@ func (n *Node) logVotes(log *slog.Logger, own []types.BLSPublicKey) {
 			names = append(names, f.Description)
 		}
 		if len(names) > 0 {
-			log.Info(block(fmt.Sprintf("no votes for block #%d from finalizers: %s", b.Certificate.Block, strings.Join(names, ","))))
+			log.Info(block(fmt.Sprintf("no votes for block #%d from finalizers: %s",
+				b.Certificate.Block, strings.Join(names, ","))))
 		}
 	}})
 }

@@ -31,8 +31,11 @@ func Genesis(w Workload, seed uint64) (types.Genesis, map[types.Name]crypto.Priv
 
 // Drive gives a workload to a node that produces a chain with that genesis, and
 // returns how many transactions it took and how many it refused.
-func (p *Peer) Drive(ctx context.Context, n *Node, w Workload, seed uint64, chain types.Checksum256, length time.Duration, say io.Writer) (executed, refused int, err error) {
-	d := &Driver{Node: n, ground: &live{Node: n}, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p, Say: say, ctx: ctx, chain: chain,
+func (p *Peer) Drive(
+	ctx context.Context, n *Node, w Workload, seed uint64, chain types.Checksum256, length time.Duration, say io.Writer,
+) (executed, refused int, err error) {
+	d := &Driver{Node: n, ground: &live{Node: n}, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p, Say: say,
+		ctx: ctx, chain: chain,
 		keys: map[types.Name]Signer{}, pushes: json.NewEncoder(io.Discard), done: map[string]int{}, refused: map[string]int{}}
 	err = w.Run(d, time.Now().Add(length))
 	return d.ok, d.bad, err

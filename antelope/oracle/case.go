@@ -94,7 +94,9 @@ func genesis(w Workload, key crypto.PrivateKey) types.Genesis {
 // Record runs a workload on a new chain for about the duration, and makes the
 // folder dir of what came of it: blocks.log and blocks.index that end with the
 // head, a snapshot of it, the manifest.
-func (p *Peer) Record(ctx context.Context, w Workload, seed uint64, length time.Duration, dir string, say io.Writer) (*Manifest, error) {
+func (p *Peer) Record(
+	ctx context.Context, w Workload, seed uint64, length time.Duration, dir string, say io.Writer,
+) (*Manifest, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -159,7 +161,9 @@ func (d *Driver) work(w Workload, m *Manifest, length time.Duration, dir string)
 }
 
 // drive does the work on a running node and takes what is to be kept.
-func (p *Peer) drive(ctx context.Context, n *Node, w Workload, m *Manifest, length time.Duration, dir string, say io.Writer) error {
+func (p *Peer) drive(
+	ctx context.Context, n *Node, w Workload, m *Manifest, length time.Duration, dir string, say io.Writer,
+) error {
 	d := &Driver{Node: n, ground: &live{Node: n}, Peer: p, Say: say, ctx: ctx}
 	if err := d.work(w, m, length, dir); err != nil {
 		return err

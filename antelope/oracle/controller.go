@@ -86,7 +86,8 @@ func (p *Peer) Controller(ctx context.Context, dir string) (*Controller, error) 
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{dir: dir, cmd: cmd, in: json.NewEncoder(in), end: in.Close, out: json.NewDecoder(bufio.NewReader(out)), done: make(chan struct{})}
+	c := &Controller{dir: dir, cmd: cmd, in: json.NewEncoder(in), end: in.Close,
+		out: json.NewDecoder(bufio.NewReader(out)), done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		// The kernel takes the end of the thread that started a process for ours.

@@ -53,7 +53,8 @@ func (p *Peer) DeepMind(ctx context.Context, dir, work string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = p.tellStart(ctx, out, filepath.Join(work, "replay.log"), append(args[:len(args):len(args)], "--replay-blockchain")...)
+	err = p.tellStart(ctx, out, filepath.Join(work, "replay.log"),
+		append(args[:len(args):len(args)], "--replay-blockchain")...)
 	if err == nil {
 		err = p.tellStart(ctx, out, filepath.Join(work, "start.log"), args...)
 	}
@@ -62,7 +63,8 @@ func (p *Peer) DeepMind(ctx context.Context, dir, work string) (string, error) {
 
 // replayFolder makes work a data folder with the blocks of the case in dir.
 func replayFolder(dir, work string) error {
-	if err := errors.Join(os.MkdirAll(filepath.Join(work, "config"), 0o755), os.MkdirAll(filepath.Join(work, "blocks"), 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Join(work, "config"), 0o755),
+		os.MkdirAll(filepath.Join(work, "blocks"), 0o755)); err != nil {
 		return err
 	}
 	for _, name := range []string{"blocks.log", "blocks.index"} {
@@ -108,7 +110,8 @@ func (p *Peer) tellStart(ctx context.Context, out *os.File, stderr string, args 
 		select {
 		case err := <-done:
 			said, readErr := os.ReadFile(stderr)
-			return errors.Join(fmt.Errorf("nodeos ended before it was seen to have replayed (%v): %s", err, said[max(0, len(said)-2000):]), readErr)
+			return errors.Join(fmt.Errorf("nodeos ended before it was seen to have replayed (%v): %s",
+				err, said[max(0, len(said)-2000):]), readErr)
 		case <-time.After(200 * time.Millisecond):
 		}
 		said, err := os.ReadFile(stderr)

@@ -25,7 +25,8 @@ func electedProducers() []string {
 // keys of others beside it, and of sites where their type is activated: one key of another
 // type, and no schedule is taken. Those of sites sign no blocks.
 func (w *world) signing(p types.Name, others []types.Name, sites bool) types.BlockSigningAuthority {
-	a := types.BlockSigningAuthority{Threshold: 1, Keys: []types.KeyWeight{{Key: w.Key(p).Public(), Weight: uint16(1 + w.Rand.IntN(3))}}}
+	a := types.BlockSigningAuthority{Threshold: 1,
+		Keys: []types.KeyWeight{{Key: w.Key(p).Public(), Weight: uint16(1 + w.Rand.IntN(3))}}}
 	if w.One(2) {
 		return a
 	}
@@ -69,7 +70,8 @@ func runElection(features bool) func(d *Driver, until time.Time) error {
 		}
 		// Enough of a stake that producers are paid.
 		for _, v := range w.users[len(producers):] {
-			if err := d.Must(action(system, "delegatebw", system, system, v, tokens(40_000_000_0000, "SYS"), tokens(40_000_000_0000, "SYS"), u8(1))); err != nil {
+			if err := d.Must(action(system, "delegatebw", system, system, v, tokens(40_000_000_0000, "SYS"),
+				tokens(40_000_000_0000, "SYS"), u8(1))); err != nil {
 				return err
 			}
 			if err := d.Must(action(system, "voteproducer", v, v, types.Name(0), list(producers))); err != nil {
@@ -80,7 +82,8 @@ func runElection(features bool) func(d *Driver, until time.Time) error {
 			return err
 		}
 		e := election{world: w, system: c, sites: features, producers: producers, voters: w.users[len(producers):],
-			claimed: map[types.Name]time.Time{}, undelegated: map[types.Name]time.Time{}, left: map[types.Name]bool{}, bids: map[types.Name]bid{}}
+			claimed: map[types.Name]time.Time{}, undelegated: map[types.Name]time.Time{}, left: map[types.Name]bool{},
+			bids: map[types.Name]bid{}}
 		if err := e.firstTerm(); err != nil {
 			return err
 		}
@@ -105,7 +108,8 @@ func reachedByElection(m *Manifest) error {
 		lacks = append(lacks, fmt.Sprintf("a schedule of 21, not of %d", m.LargestSchedule))
 	}
 	if len(lacks) > 0 {
-		return fmt.Errorf("the election lacks %s: %d transactions were accepted, %d refused: %v", strings.Join(lacks, ", "), m.Executed, m.Refused, m.Refusals)
+		return fmt.Errorf("the election lacks %s: %d transactions were accepted, %d refused: %v",
+			strings.Join(lacks, ", "), m.Executed, m.Refused, m.Refusals)
 	}
 	return nil
 }
@@ -209,14 +213,16 @@ func (e *election) action() ([]types.Action, func()) {
 	nothing := func() {}
 	switch e.Rand.IntN(16) {
 	case 0, 1, 2:
-		if i := slices.IndexFunc(e.producers, func(p types.Name) bool { return !e.left[p] && now.Sub(e.claimed[p]) > day }); i >= 0 && !e.One(4) {
+		if i := slices.IndexFunc(e.producers,
+			func(p types.Name) bool { return !e.left[p] && now.Sub(e.claimed[p]) > day }); i >= 0 && !e.One(4) {
 			p = e.producers[i]
 		}
 		return []types.Action{action(system, "claimrewards", p, p)}, func() { e.claimed[p] = now }
 	case 3:
 		return []types.Action{e.vote(v)}, nothing
 	case 4:
-		return []types.Action{action(system, "regproducer2", p, types.ProducerAuthority{Producer: p, Authority: e.signing(p, e.producers, e.sites)},
+		return []types.Action{action(system, "regproducer2", p,
+			types.ProducerAuthority{Producer: p, Authority: e.signing(p, e.producers, e.sites)},
 			text("http://z"), u16(e.Rand.IntN(900)))}, func() { delete(e.left, p) }
 	case 5:
 		if e.One(6) {
@@ -249,7 +255,8 @@ func (e *election) action() ([]types.Action, func()) {
 func (e *election) vote(v types.Name) types.Action {
 	chosen := slices.Clone(e.producers)
 	e.Rand.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
-	if willing := slices.DeleteFunc(slices.Clone(chosen), func(p types.Name) bool { return e.left[p] }); len(willing) >= 21 && !e.One(8) {
+	if willing := slices.DeleteFunc(slices.Clone(chosen),
+		func(p types.Name) bool { return e.left[p] }); len(willing) >= 21 && !e.One(8) {
 		chosen = willing
 	}
 	chosen = chosen[:21+e.Rand.IntN(len(chosen)-20)]
@@ -268,7 +275,9 @@ func (e *election) name(v types.Name, now time.Time) ([]types.Action, func()) {
 	for ok && v == highest.by {
 		v = pick(e.Driver, e.voters)
 	}
-	return []types.Action{action(system, "bidname", v, v, name, tokens(price, "SYS"))}, func() { e.bids[name] = bid{v, price, now} }
+	return []types.Action{action(system, "bidname", v, v, name, tokens(price, "SYS"))}, func() {
+		e.bids[name] = bid{v, price, now}
+	}
 }
 
 // manyNames are producers that are set, not voted for: more than rounds of Leap have.

@@ -22,7 +22,8 @@ type Failure struct {
 
 // FailureCalls are the calls that transactions are sent with which fail. The first and the last
 // answer with the trace.
-var FailureCalls = [3]string{"/v1/chain/send_transaction2", "/v1/chain/send_transaction", "/v1/chain/compute_transaction"}
+var FailureCalls = [3]string{"/v1/chain/send_transaction2", "/v1/chain/send_transaction",
+	"/v1/chain/compute_transaction"}
 
 // failing is a transaction that fails.
 type failing struct {
@@ -33,7 +34,8 @@ type failing struct {
 // Failures makes a node that produces a chain with the genesis of the seed fail transactions in
 // as many ways as can be provoked, and returns its answers.
 func (p *Peer) Failures(ctx context.Context, n *Node, seed uint64, chain types.Checksum256) ([]Failure, error) {
-	d := &Driver{Node: n, ground: &live{Node: n}, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p, Say: io.Discard, ctx: ctx, chain: chain,
+	d := &Driver{Node: n, ground: &live{Node: n}, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p,
+		Say: io.Discard, ctx: ctx, chain: chain,
 		keys: map[types.Name]Signer{}, pushes: json.NewEncoder(io.Discard), done: map[string]int{}, refused: map[string]int{}}
 	list, err := d.failures()
 	if err != nil {
@@ -68,7 +70,8 @@ func (d *Driver) body(f failing, call int) (string, error) {
 	}
 	var request any = map[string]any{
 		"signatures": signatures, "compression": "none",
-		"packed_context_free_data": hex.EncodeToString(p.PackedContextFreeData), "packed_trx": hex.EncodeToString(p.PackedTrx),
+		"packed_context_free_data": hex.EncodeToString(p.PackedContextFreeData),
+		"packed_trx":               hex.EncodeToString(p.PackedTrx),
 	}
 	switch call {
 	case 0:

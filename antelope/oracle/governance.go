@@ -141,7 +141,8 @@ func (w *world) limitsStep() error {
 		}
 	case 4:
 		p := account("perm", w.Rand.IntN(3))
-		return w.May(Tx{Actions: []types.Action{with(action(system, "updateauth", u, u, p, types.N(active), w.simple(u)), level(u, active))}})
+		return w.May(Tx{Actions: []types.Action{
+			with(action(system, "updateauth", u, u, p, types.N(active), w.simple(u)), level(u, active))}})
 	}
 	return w.May(Tx{Actions: w.tokenActions(w.users), Edit: func(t *types.Transaction) {
 		if w.One(4) {

@@ -34,7 +34,8 @@ func (p *Peer) StateHistory(ctx context.Context, dir, work string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	args := append(replayArguments(work, ports[0]), "--plugin", "eosio::state_history_plugin", "--state-history-endpoint", ports[1],
+	args := append(replayArguments(work, ports[0]), "--plugin", "eosio::state_history_plugin",
+		"--state-history-endpoint", ports[1],
 		"--trace-history", "--chain-state-history", "--replay-blockchain")
 	err = p.tellStart(ctx, out, filepath.Join(work, "replay.log"), args...)
 	return filepath.Join(work, "state-history"), errors.Join(err, out.Close())
@@ -84,7 +85,8 @@ func CompareHistory(dir, theirs string, e engine.Options, o chain.Options) (bloc
 	o.Hooks.Changes, o.Hooks.Record = true, c.block
 	err = c.replay(dir, filepath.Join(work, "state"), e, o)
 	if err == nil && (c.blocks != len(c.rows) || c.blocks != len(c.traces)) {
-		err = fmt.Errorf("%w: %d blocks here, %d with rows and %d with traces at nodeos", ErrDifferent, c.blocks, len(c.rows), len(c.traces))
+		err = fmt.Errorf("%w: %d blocks here, %d with rows and %d with traces at nodeos",
+			ErrDifferent, c.blocks, len(c.rows), len(c.traces))
 	}
 	if err != nil {
 		return c.blocks, fmt.Errorf("%s: %w", dir, err)

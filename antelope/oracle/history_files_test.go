@@ -50,11 +50,13 @@ type form struct {
 
 func forms() []form {
 	return []form{
-		{"pruned", func(dir string) ship.Options { return ship.Options{Dir: dir, Retain: 1000} }, []string{"--state-history-log-retain-blocks", "1000"}},
+		{"pruned", func(dir string) ship.Options { return ship.Options{Dir: dir, Retain: 1000} },
+			[]string{"--state-history-log-retain-blocks", "1000"}},
 		{"parted", func(dir string) ship.Options {
 			return ship.Options{Dir: dir, Partition: &shiplog.Partition{
 				Retained: filepath.Join(dir, "kept"), Archive: filepath.Join(dir, "old"), Stride: 30, MaxFiles: 2}}
-		}, []string{"--state-history-stride", "30", "--max-retained-history-files", "2", "--state-history-retained-dir", "kept", "--state-history-archive-dir", "old"}},
+		}, []string{"--state-history-stride", "30", "--max-retained-history-files", "2", "--state-history-retained-dir",
+			"kept", "--state-history-archive-dir", "old"}},
 	}
 }
 
@@ -75,7 +77,8 @@ func TestEachServesThePrunedAndPartedHistoryOfTheOther(t *testing.T) {
 			if err := replayFolder(from, work); err != nil {
 				t.Fatal(err)
 			}
-			plugin := append([]string{"--plugin", "eosio::state_history_plugin", "--trace-history", "--chain-state-history"}, f.theirs...)
+			plugin := append([]string{"--plugin", "eosio::state_history_plugin",
+				"--trace-history", "--chain-state-history"}, f.theirs...)
 			ports, err := loopback.Addresses(2)
 			if err != nil {
 				t.Fatal(err)
@@ -85,13 +88,15 @@ func TestEachServesThePrunedAndPartedHistoryOfTheOther(t *testing.T) {
 				t.Fatal(err)
 			}
 			args := append(replayArguments(work, ports[0]), "--replay-blockchain", "--state-history-endpoint", ports[1])
-			err = errors.Join(p.tellStart(t.Context(), out, filepath.Join(work, "replay.log"), append(args, plugin...)...), out.Close())
+			err = errors.Join(p.tellStart(t.Context(), out, filepath.Join(work, "replay.log"),
+				append(args, plugin...)...), out.Close())
 			if err != nil {
 				t.Fatal(err)
 			}
 			theirs := func(dir string) [][]byte {
-				n, err := p.Start(t.Context(), Config{Dir: work, Extra: append([]string{"--state-history-dir", dir, "--state-history-endpoint", ports[1],
-					"--disable-replay-opts", "--read-only-threads", "0"}, plugin...)})
+				n, err := p.Start(t.Context(), Config{Dir: work,
+					Extra: append([]string{"--state-history-dir", dir, "--state-history-endpoint", ports[1],
+						"--disable-replay-opts", "--read-only-threads", "0"}, plugin...)})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -191,8 +196,9 @@ func stateAtNodeos(t *testing.T, p *Peer, path, work string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := p.Start(t.Context(), Config{Dir: work, Extra: []string{"--snapshot", path, "--plugin", "eosio::state_history_plugin",
-		"--state-history-endpoint", ports[0], "--chain-state-history", "--disable-replay-opts", "--read-only-threads", "0"}})
+	n, err := p.Start(t.Context(),
+		Config{Dir: work, Extra: []string{"--snapshot", path, "--plugin", "eosio::state_history_plugin",
+			"--state-history-endpoint", ports[0], "--chain-state-history", "--disable-replay-opts", "--read-only-threads", "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

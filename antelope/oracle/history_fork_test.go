@@ -200,7 +200,8 @@ func tooNew(t *testing.T, b *types.SignedBlock) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []feature.Codename{feature.BLSPrimitives, feature.DisableDeferredTrxsStage1, feature.DisableDeferredTrxsStage2, feature.Savanna} {
+	for _, name := range []feature.Codename{feature.BLSPrimitives, feature.DisableDeferredTrxsStage1,
+		feature.DisableDeferredTrxsStage2, feature.Savanna} {
 		if digest, ok := set.Digest(name); ok && bytes.Contains(b.Append(nil), digest[:]) {
 			return true
 		}

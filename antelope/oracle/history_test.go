@@ -21,7 +21,8 @@ import (
 )
 
 // historyAll makes the tests of histories long.
-var historyAll = flag.Duration("history.all", 0, "compare both histories of all workloads, each at work for so long, on every engine; 0 for a short while of some")
+var historyAll = flag.Duration("history.all", 0,
+	"compare both histories of all workloads, each at work for so long, on every engine; 0 for a short while of some")
 
 // historyCases are folders with block logs, by name: those in the folder TARN_ORACLE_CASES if it
 // is set, or the shared ones of some workloads, or with -history.all new ones of all or those of
@@ -237,12 +238,13 @@ func TestNodeosServesOurHistoryAsWeDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	if err := p.tellStart(t.Context(), out, filepath.Join(dir, "replay.log"), append(replayArguments(dir, ports[1]), "--replay-blockchain")...); err != nil {
+	if err := p.tellStart(t.Context(), out, filepath.Join(dir, "replay.log"),
+		append(replayArguments(dir, ports[1]), "--replay-blockchain")...); err != nil {
 		t.Fatal(err)
 	}
 	n, err := p.Start(t.Context(), Config{Dir: dir, Extra: []string{
-		"--plugin", "eosio::state_history_plugin", "--state-history-endpoint", ports[0], "--trace-history", "--chain-state-history",
-		"--disable-replay-opts", "--read-only-threads", "0",
+		"--plugin", "eosio::state_history_plugin", "--state-history-endpoint",
+		ports[0], "--trace-history", "--chain-state-history", "--disable-replay-opts", "--read-only-threads", "0",
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -83,7 +83,8 @@ func runMachine(d *Driver, until time.Time) error {
 		case 2:
 			t.Actions = []types.Action{setCode(u, wasm)}
 		case 3:
-			t.Actions = []types.Action{{Account: u, Name: types.N("go"), Authorization: []types.PermissionLevel{level(u, active)}}}
+			t.Actions = []types.Action{{Account: u, Name: types.N("go"),
+				Authorization: []types.PermissionLevel{level(u, active)}}}
 		default:
 			g := pick(d, all)
 			s := g.begin()

@@ -124,7 +124,8 @@ func (m *module) encode() (out []byte) {
 	}
 	b = nil
 	for _, t := range m.globals {
-		zero := map[byte][]byte{i32: {0x41, 0}, i64: {0x42, 0}, f32: {0x43, 0, 0, 0, 0}, f64: {0x44, 0, 0, 0, 0, 0, 0, 0, 0}}[t]
+		zero := map[byte][]byte{i32: {0x41, 0}, i64: {0x42, 0}, f32: {0x43, 0, 0, 0, 0},
+			f64: {0x44, 0, 0, 0, 0, 0, 0, 0, 0}}[t]
 		b = append(append(append(b, t, 1), zero...), 0x0b)
 	}
 	section(6, len(m.globals), b)

@@ -54,7 +54,8 @@ func TestOurChainComesToTheStateOfNodeos(t *testing.T) {
 	}
 	seed := uint64(time.Now().UnixNano())
 	for w := range slices.Values(Workloads()) {
-		if !slices.Contains([]string{"perms-half", "system-all", "db-all", "deferred-all", "modules-all", "prods-half", "mix"}, w.Name) {
+		if !slices.Contains([]string{"perms-half", "system-all", "db-all", "deferred-all", "modules-all", "prods-half",
+			"mix"}, w.Name) {
 			continue
 		}
 		t.Run(w.Name, func(t *testing.T) {
@@ -131,8 +132,10 @@ func TestADifferenceIsNamedByItsSectionRowAndField(t *testing.T) {
 	if n := Diff(&out, a, b, 5); n != 2 {
 		t.Errorf("%d rows differ, want 2", n)
 	}
-	for _, want := range []string{counter + " row 0: global_action_sequence", "want global_action_sequence=5", "got  global_action_sequence=6",
-		"contract_tables row 2: value", "{code=alice scope=alice table=tab payer=alice count=1} i64 primary=7 payer=alice value=3:616264"} {
+	for _, want := range []string{counter + " row 0: global_action_sequence", "want global_action_sequence=5",
+		"got  global_action_sequence=6",
+		"contract_tables row 2: value",
+		"{code=alice scope=alice table=tab payer=alice count=1} i64 primary=7 payer=alice value=3:616264"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

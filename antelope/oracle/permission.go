@@ -31,7 +31,8 @@ type delayed struct {
 func (d *Driver) newWorld(users []types.Name) *world {
 	w := &world{Driver: d, users: users, permissions: map[types.Name][]types.Name{},
 		contracts: []types.Name{system, tokenContract, tokenContract},
-		actions:   names("transfer", "reqauth", "updateauth", "linkauth", "unlinkauth", "deleteauth", "open", "close", "eosio.any")}
+		actions: names("transfer", "reqauth", "updateauth", "linkauth", "unlinkauth", "deleteauth", "open",
+			"close", "eosio.any")}
 	for _, u := range users {
 		w.permissions[u] = names(owner, active)
 		w.pool = append(w.pool, d.Key(u))
@@ -103,7 +104,9 @@ func (w *world) authority() types.Authority {
 func tidy(a *types.Authority) {
 	a.Sort()
 	a.Keys = slices.CompactFunc(a.Keys, func(x, y types.KeyWeight) bool { return x.Key == y.Key })
-	a.Accounts = slices.CompactFunc(a.Accounts, func(x, y types.PermissionLevelWeight) bool { return x.Permission == y.Permission })
+	a.Accounts = slices.CompactFunc(a.Accounts, func(x, y types.PermissionLevelWeight) bool {
+		return x.Permission == y.Permission
+	})
 	a.Waits = slices.CompactFunc(a.Waits, func(x, y types.WaitWeight) bool { return x.WaitSec == y.WaitSec })
 }
 

@@ -73,7 +73,8 @@ func (r *replaced) send(id, delay uint64, replace uint64, actions ...types.Actio
 	s := newScript(id, storeRow)
 	trx := types.Transaction{TransactionHeader: types.TransactionHeader{DelaySec: uint32(delay)}, Actions: actions}
 	raw := trx.Append(nil)
-	s.call("send_deferred", -1, pointer(s.words(id, 0)), register(receiverRegister), pointer(s.data(raw)), number(uint64(len(raw))), number(replace))
+	s.call("send_deferred", -1, pointer(s.words(id, 0)), register(receiverRegister), pointer(s.data(raw)),
+		number(uint64(len(raw))), number(replace))
 	return s.action(r.account, level(r.account, active))
 }
 
@@ -95,9 +96,12 @@ func (r *replaced) run() (sender, sent *state.Deferred) {
 	only := func(f string) bool { return f == preactivate }
 	auth := types.KeyAuthority(r.Key.Public())
 	auth.Accounts = []types.PermissionLevelWeight{{Permission: level(r.account, "eosio.code"), Weight: 1}}
-	creation := types.NewAccount{Creator: types.N("eosio"), Name: r.account, Owner: types.KeyAuthority(r.Key.Public()), Active: auth}
-	r.block(r.push(chaintest.Action(creation.Creator, types.N("newaccount"), creation.Creator, creation.Append(nil))), preactivation)
-	r.block(r.push(chaintest.SetCode(types.N("eosio"), chaintest.SystemCode("preactivate")), chaintest.SetCode(r.account, scriptContract(only))))
+	creation := types.NewAccount{Creator: types.N("eosio"), Name: r.account,
+		Owner: types.KeyAuthority(r.Key.Public()), Active: auth}
+	r.block(r.push(chaintest.Action(creation.Creator, types.N("newaccount"), creation.Creator, creation.Append(nil))),
+		preactivation)
+	r.block(r.push(chaintest.SetCode(types.N("eosio"), chaintest.SystemCode("preactivate")),
+		chaintest.SetCode(r.account, scriptContract(only))))
 	nothing := newScript(9, storeRow).action(r.account, level(r.account, active))
 	r.block(r.push(r.send(1, 5, 0, nothing)))
 	r.block(r.push(r.send(1, 5, 1, r.send(2, 3600, 0, nothing))))

@@ -271,7 +271,8 @@ func limitPrinters(limits string) map[string]func(p *printer) {
 		limits + "resource_limits_state_object": func(p *printer) {
 			p.accumulator("average_block_net_usage")
 			p.accumulator("average_block_cpu_usage")
-			for _, name := range []string{"pending_net_usage", "pending_cpu_usage", "total_net_weight", "total_cpu_weight", "total_ram_bytes", "virtual_net_limit", "virtual_cpu_limit"} {
+			for _, name := range []string{"pending_net_usage", "pending_cpu_usage", "total_net_weight",
+				"total_cpu_weight", "total_ram_bytes", "virtual_net_limit", "virtual_cpu_limit"} {
 				p.u64(name)
 			}
 		},

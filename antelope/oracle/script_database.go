@@ -131,7 +131,8 @@ func (g *scripts) stale(s *script, k indexKind) {
 		if k.words > 0 {
 			value = g.secondary(s, k)
 		}
-		s.call(k.function("store"), to, slices.Concat(where(scope), []operand{register(receiverRegister), number(primary)}, value)...)
+		s.call(k.function("store"), to,
+			slices.Concat(where(scope), []operand{register(receiverRegister), number(primary)}, value)...)
 	}
 	end := func(to int, scope uint64) {
 		s.call(k.function("end"), to, slices.Concat([]operand{register(receiverRegister)}, where(scope))...)
@@ -207,7 +208,8 @@ func (g *scripts) walk(s *script, k indexKind, scope uint64, table types.Name) {
 		key := g.secondary(s, k)
 		s.call(k.function("find_secondary"), 3, slices.Concat(where, key, []operand{pointer(primary)})...)
 	case g.One(3):
-		s.call(k.function("find_primary"), 3, slices.Concat(where, k.output(scratchAt), []operand{number(uint64(g.Rand.IntN(7)))})...)
+		s.call(k.function("find_primary"), 3,
+			slices.Concat(where, k.output(scratchAt), []operand{number(uint64(g.Rand.IntN(7)))})...)
 	default:
 		key := g.secondary(s, k)
 		s.call(k.function(bound), 3, slices.Concat(where, key, []operand{pointer(primary)})...)
@@ -251,7 +253,8 @@ func (g *scripts) wrong(s *script) {
 		func() { s.call("db_get_i64", 1, iterator, pointer(scratchAt), number(8)) },
 		// Another payer: allowed to the privileged, or if it authorised.
 		func() {
-			s.call(k.function("store"), 1, slices.Concat(where, []operand{accountOf(other), number(1000 + g.Rand.Uint64N(1000))}, key)...)
+			s.call(k.function("store"), 1,
+				slices.Concat(where, []operand{accountOf(other), number(1000 + g.Rand.Uint64N(1000))}, key)...)
 		},
 		func() {
 			s.call(k.function("store"), 1, slices.Concat(where, []operand{number(0), number(77)}, key)...)
@@ -268,7 +271,8 @@ func (g *scripts) wrong(s *script) {
 			s.call("db_idx_double_store", 1, number(0), nameOperand("tab"), register(receiverRegister), number(88), pointer(s.words(0x7ff8<<48)))
 		},
 		func() {
-			s.call("db_idx_long_double_lowerbound", 1, slices.Concat([]operand{accountOf(g.account)}, where, nan[:1], []operand{pointer(scratchAt)})...)
+			s.call("db_idx_long_double_lowerbound",
+				1, slices.Concat([]operand{accountOf(g.account)}, where, nan[:1], []operand{pointer(scratchAt)})...)
 		},
 		func() { // an iterator of a row that was removed
 			s.call("db_store_i64", 1, number(3), nameOperand("tab"), register(receiverRegister), number(1), pointer(scratchAt), number(4))

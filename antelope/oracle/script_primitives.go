@@ -85,7 +85,8 @@ func (g *scripts) curves(s *script) {
 		b = opposite[:]
 	}
 	out := scratchAt + 2048
-	s.call("alt_bn128_add", 2, pointer(s.data(a)), g.length(len(a)), pointer(s.data(b)), g.length(len(b)), pointer(out), g.length(64))
+	s.call("alt_bn128_add", 2, pointer(s.data(a)), g.length(len(a)), pointer(s.data(b)), g.length(len(b)),
+		pointer(out), g.length(64))
 	s.call("mix", -1, pointer(out), number(66))
 	scalar := g.breakBytes(append(g.bytes(16), make([]byte, 32)...)[:32])
 	s.call("alt_bn128_mul", 3, pointer(s.data(a)), g.length(len(a)), pointer(s.data(scalar)), g.length(len(scalar)), pointer(out), g.length(64))
@@ -107,7 +108,8 @@ func (g *scripts) numbers(s *script) {
 	if g.One(4) {
 		size += g.Rand.IntN(5) - 2
 	}
-	s.call("mod_exp", 1, pointer(s.data(base)), number(uint64(len(base))), pointer(s.data(exponent)), number(uint64(len(exponent))),
+	s.call("mod_exp", 1, pointer(s.data(base)), number(uint64(len(base))), pointer(s.data(exponent)),
+		number(uint64(len(exponent))),
 		pointer(s.data(modulus)), number(uint64(len(modulus))), pointer(out), number(uint64(max(0, size))))
 	s.call("mix", -1, pointer(out), number(124))
 	state, message, counts := make([]byte, 64), make([]byte, 128), g.bytes(16)
@@ -115,11 +117,13 @@ func (g *scripts) numbers(s *script) {
 	copy(message, g.bytes(128))
 	counts = append(counts, make([]byte, 16)...)
 	at := s.data(counts)
-	s.call("blake2_f", 2, number(g.Rand.Uint64N(40)), pointer(s.data(state)), g.length(64), pointer(s.data(message)), g.length(128),
+	s.call("blake2_f", 2, number(g.Rand.Uint64N(40)), pointer(s.data(state)), g.length(64), pointer(s.data(message)),
+		g.length(128),
 		pointer(at), g.length(8), pointer(at+8), g.length(8), number(g.Rand.Uint64N(3)), pointer(out), g.length(64))
 	s.call("mix", -1, pointer(out), number(66))
 	b := g.bytes(300)
-	s.call("sha3", -1, pointer(s.data(b)), number(uint64(len(b))), pointer(out), number(g.Rand.Uint64N(40)), number(g.Rand.Uint64N(3)))
+	s.call("sha3", -1, pointer(s.data(b)), number(uint64(len(b))), pointer(out), number(g.Rand.Uint64N(40)),
+		number(g.Rand.Uint64N(3)))
 	s.call("mix", -1, pointer(out), number(40))
 }
 
@@ -155,5 +159,6 @@ func (g *scripts) recoveries(s *script) {
 	s.call("mix", -1, pointer(out), number(66))
 	s.call("recover_key", 2, pointer(d), pointer(at), g.length(len(sig)), pointer(out), number(g.Rand.Uint64N(300)))
 	s.call("mix", -1, pointer(out), number(300))
-	s.call("assert_recover_key", -1, pointer(d), pointer(at), g.length(len(sig)), pointer(s.data(public)), g.length(len(public)))
+	s.call("assert_recover_key", -1, pointer(d), pointer(at), g.length(len(sig)), pointer(s.data(public)),
+		g.length(len(public)))
 }

@@ -167,7 +167,8 @@ func (g *scripts) builtin(s *script) {
 	for range 10 + g.Rand.IntN(50) {
 		f := pick(g.Driver, all)
 		parameters, results := signatureParts(f.signature)
-		isFloat := f.name[len(f.name)-3:len(f.name)-1] == "tf" || slices.Contains([]string{"__trunctfdf2", "__trunctfsf2"}, f.name) || containsAny(f.name, "fixtf", "fixunstf")
+		isFloat := f.name[len(f.name)-3:len(f.name)-1] == "tf" ||
+			slices.Contains([]string{"__trunctfdf2", "__trunctfsf2"}, f.name) || containsAny(f.name, "fixtf", "fixunstf")
 		var o []operand
 		for i := 0; i < len(parameters); i++ {
 			switch {
@@ -254,10 +255,12 @@ func (g *scripts) hashes(s *script) {
 		signature[1+g.Rand.IntN(60)] ^= 4 // another key, or none
 	}
 	d, sig, pub := s.data(digest[:]), s.data(signature), s.data(public)
-	s.call("recover_key", 1, pointer(d), pointer(sig), number(uint64(len(signature))), pointer(scratchAt), number(uint64(34+g.Rand.IntN(10))))
+	s.call("recover_key", 1, pointer(d), pointer(sig), number(uint64(len(signature))), pointer(scratchAt),
+		number(uint64(34+g.Rand.IntN(10))))
 	s.call("mix", -1, pointer(scratchAt), number(40))
 	if g.One(2) {
-		s.call("assert_recover_key", -1, pointer(d), pointer(sig), number(uint64(len(signature))), pointer(pub), number(uint64(len(public))))
+		s.call("assert_recover_key", -1, pointer(d), pointer(sig), number(uint64(len(signature))), pointer(pub),
+			number(uint64(len(public))))
 	}
 	if g.full {
 		g.primitives(s, signature, digest)
@@ -268,18 +271,22 @@ func (g *scripts) hashes(s *script) {
 func (g *scripts) primitives(s *script, signature []byte, digest types.Checksum256) {
 	b := g.bytes(300)
 	out := scratchAt + 512
-	s.call("sha3", -1, pointer(s.data(b)), number(uint64(len(b))), pointer(out), number(uint64(g.Rand.IntN(40))), number(uint64(g.Rand.IntN(3))))
+	s.call("sha3", -1, pointer(s.data(b)), number(uint64(len(b))), pointer(out), number(uint64(g.Rand.IntN(40))),
+		number(uint64(g.Rand.IntN(3))))
 	s.call("mix", -1, pointer(out), number(40))
-	s.call("k1_recover", 2, pointer(s.data(signature[1:])), number(65), pointer(s.data(digest[:])), number(32), pointer(out), number(65))
+	s.call("k1_recover", 2, pointer(s.data(signature[1:])), number(65), pointer(s.data(digest[:])), number(32),
+		pointer(out), number(65))
 	s.call("mix", -1, pointer(out), number(65))
 	word := func(v uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 24), v) }
 	p := s.data(append(word(1), word(2)...)) // the generator
 	q := scratchAt + 1024
-	s.call("alt_bn128_mul", 3, pointer(p), number(64), pointer(s.data(word(number64(g.Rand)))), number(32), pointer(q), number(64))
+	s.call("alt_bn128_mul", 3, pointer(p), number(64), pointer(s.data(word(number64(g.Rand)))), number(32),
+		pointer(q), number(64))
 	s.call("alt_bn128_add", 4, pointer(p), number(64), pointer(q), number(64), pointer(q+128), number(64))
 	s.call("mix", -1, pointer(q), number(200))
 	bad := s.data(append(word(g.Rand.Uint64N(5)), word(3)...))
-	s.call("alt_bn128_add", 4, pointer(bad), number(64), pointer(p), number(uint64(64-g.Rand.IntN(2))), pointer(q+256), number(64))
+	s.call("alt_bn128_add", 4, pointer(bad), number(64), pointer(p), number(uint64(64-g.Rand.IntN(2))),
+		pointer(q+256), number(64))
 	s.call("alt_bn128_pair", 5, pointer(p), number(uint64(192*g.Rand.IntN(2))))
 	base, exp, mod := g.bytes(40), g.bytes(4), append(g.bytes(40), byte(g.Rand.IntN(3)))
 	s.call("mod_exp", 6, pointer(s.data(base)), number(uint64(len(base))), pointer(s.data(exp)), number(uint64(len(exp))),
@@ -355,7 +362,8 @@ func (g *scripts) context(s *script) {
 	s.call("expiration", 1)
 	s.call("tapos_block_num", 1)
 	s.call("tapos_block_prefix", 1)
-	s.call("get_action", 1, number(uint64(g.Rand.IntN(2))), number(uint64(g.Rand.IntN(3))), out, number(uint64(g.Rand.IntN(1000))))
+	s.call("get_action", 1, number(uint64(g.Rand.IntN(2))), number(uint64(g.Rand.IntN(3))), out,
+		number(uint64(g.Rand.IntN(1000))))
 	s.call("mix", -1, out, number(1000))
 	s.call("is_account", 1, accountOf(u))
 	s.call("is_account", 1, number(g.Rand.Uint64()))

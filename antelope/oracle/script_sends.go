@@ -58,7 +58,8 @@ func (g *scripts) inline(s *script, depth int, failing bool) {
 			a = with(action(system, "updateauth", u, u, p, types.N(active), g.simple(u)), level(u, active))
 		}
 		if failing && g.One(4) {
-			a.Authorization = append(a.Authorization, level(pick(g.Driver, g.users), pick(g.Driver, []string{owner, active, "none"})))
+			a.Authorization = append(a.Authorization,
+				level(pick(g.Driver, g.users), pick(g.Driver, []string{owner, active, "none"})))
 		}
 		b := a.Append(nil)
 		s.call(function, -1, pointer(s.data(b)), number(uint64(len(b))))
@@ -205,7 +206,8 @@ func (g *scripts) parameterSets(s *script) {
 		}
 	}
 	packed := append([]byte{byte(len(ids))}, ids...)
-	s.call("get_parameters_packed", 1, pointer(s.data(packed)), number(uint64(len(packed))), pointer(out), number(g.Rand.Uint64N(120)))
+	s.call("get_parameters_packed", 1, pointer(s.data(packed)), number(uint64(len(packed))), pointer(out),
+		number(g.Rand.Uint64N(120)))
 	s.call("mix", -1, pointer(out), number(120))
 	value := []byte{2, 15}
 	value = binary.LittleEndian.AppendUint16(value, uint16(4+g.Rand.IntN(3)))
@@ -302,7 +304,8 @@ func runModules(full bool) func(d *Driver, until time.Time) error {
 			u := pick(d, w.users)
 			t := Tx{Delay: uint32(1 + d.Rand.IntN(2)), Actions: []types.Action{setCode(u, b)}}
 			if d.One(2) {
-				t.Actions = append(t.Actions, types.Action{Account: u, Name: types.N("go"), Authorization: []types.PermissionLevel{level(u, active)}})
+				t.Actions = append(t.Actions, types.Action{Account: u, Name: types.N("go"),
+					Authorization: []types.PermissionLevel{level(u, active)}})
 			}
 			return d.May(t)
 		})

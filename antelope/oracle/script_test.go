@@ -58,7 +58,8 @@ func endScripts() (list []*script) {
 		// The last removed is the first whose place is taken.
 		{
 			store(primary, 1, 1), store(primary, 2, 2), end(primary, 1), end(primary, 2), remove(primary, 1), remove(primary, 2),
-			store(primary, 3, 3), previous(primary, 1), previous(primary, 2), store(primary, 4, 4), previous(primary, 1), previous(primary, 2),
+			store(primary, 3, 3), previous(primary, 1), previous(primary, 2), store(primary, 4, 4),
+			previous(primary, 1), previous(primary, 2),
 		},
 		// The table itself, made again.
 		{store(primary, 1, 1), end(primary, 1), remove(primary, 1), store(primary, 1, 9), previous(primary, 1), remove(primary, 1)},

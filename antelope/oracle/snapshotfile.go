@@ -47,7 +47,8 @@ func ReadSnapshot(path string) (*Snapshot, error) {
 }
 
 func parseSnapshot(b []byte) (*Snapshot, error) {
-	if len(b) < 8 || binary.LittleEndian.Uint32(b) != snapshotMagic || binary.LittleEndian.Uint32(b[4:]) != snapshotVersion {
+	if len(b) < 8 || binary.LittleEndian.Uint32(b) != snapshotMagic ||
+		binary.LittleEndian.Uint32(b[4:]) != snapshotVersion {
 		return nil, errors.New("not a snapshot")
 	}
 	s := &Snapshot{}

@@ -61,7 +61,8 @@ const slotLength = types.TimePoint(500_000)
 // steer opens a new chain with the genesis in the controller's folder.
 func (c *Controller) steer(g *types.Genesis, seed uint64, leaps bool) (*steered, error) {
 	s := &steered{Controller: c, rand: rand.New(rand.NewPCG(seed, 2)), keys: map[types.PublicKey]crypto.PrivateKey{},
-		time: g.InitialTimestamp, num: 1, lib: 1, last: map[types.Name]uint32{}, hashes: map[uint32]string{}, outcomes: map[string]int{}}
+		time: g.InitialTimestamp, num: 1, lib: 1, last: map[types.Name]uint32{}, hashes: map[uint32]string{},
+		outcomes: map[string]int{}}
 	s.jumps = anyJumps(s.rand, leaps)
 	var id string
 	if err := s.call(&id, "open", filepath.Join(c.dir, "data"), json.RawMessage(genesisJSON(g)), 1<<30); err != nil {
@@ -82,7 +83,8 @@ func (s *steered) step() types.TimePoint {
 	for _, j := range []struct {
 		chance int
 		slots  int64 // that are left out at most
-	}{{s.jumps.months, 180 * 86400 * 2}, {s.jumps.days, 30 * 86400 * 2}, {s.jumps.hours, 24 * 3600 * 2}, {s.jumps.slots, 30}} {
+	}{{s.jumps.months, 180 * 86400 * 2}, {s.jumps.days, 30 * 86400 * 2}, {s.jumps.hours, 24 * 3600 * 2},
+		{s.jumps.slots, 30}} {
 		if n -= j.chance; n < 0 {
 			return types.TimePoint(2 + s.rand.Int64N(j.slots))
 		}
@@ -202,7 +204,8 @@ func (s *steered) end() error {
 		return fmt.Errorf("block after %d: %w", s.num, err)
 	}
 	var id string
-	if err := errors.Join(json.Unmarshal(head[0], &s.num), json.Unmarshal(head[1], &id), json.Unmarshal(head[2], &s.lib)); err != nil {
+	if err := errors.Join(json.Unmarshal(head[0], &s.num), json.Unmarshal(head[1], &id),
+		json.Unmarshal(head[2], &s.lib)); err != nil {
 		return err
 	}
 	var err error
@@ -321,7 +324,8 @@ func (s *steered) features(context.Context) ([]Feature, error) {
 		for _, d := range f.Dependencies {
 			x.Dependencies = append(x.Dependencies, d.String())
 		}
-		x.Specification = append(x.Specification, struct{ Name, Value string }{"builtin_feature_codename", f.Codename.String()})
+		x.Specification = append(x.Specification, struct{ Name, Value string }{"builtin_feature_codename",
+			f.Codename.String()})
 		list = append(list, x)
 	}
 	return list, nil

@@ -18,7 +18,9 @@ import (
 // snapshot. length is of a time of work in which a transaction takes some
 // milliseconds, however long it takes. The same seed gives the same transactions; the
 // blocks may differ, because delayed transactions are billed what nodeos measures.
-func (p *Peer) RecordSteered(ctx context.Context, w Workload, seed uint64, length time.Duration, dir string, say io.Writer) (*Manifest, error) {
+func (p *Peer) RecordSteered(
+	ctx context.Context, w Workload, seed uint64, length time.Duration, dir string, say io.Writer,
+) (*Manifest, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -56,7 +58,9 @@ func (p *Peer) RecordSteered(ctx context.Context, w Workload, seed uint64, lengt
 
 // steer does the work and takes what is to be kept: the blocks up to the one that
 // was the head when it was over.
-func (p *Peer) steer(ctx context.Context, s *steered, w Workload, m *Manifest, length time.Duration, dir string, say io.Writer) error {
+func (p *Peer) steer(
+	ctx context.Context, s *steered, w Workload, m *Manifest, length time.Duration, dir string, say io.Writer,
+) error {
 	d := &Driver{ground: s, Peer: p, Say: say, ctx: ctx}
 	if err := s.begin(1, true); err != nil {
 		return err

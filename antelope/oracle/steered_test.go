@@ -64,7 +64,8 @@ func TestOurChainComesToTheStateOfNodeosController(t *testing.T) {
 // agree on.
 func TestAnElectionWithoutRewardsIsNoSuccess(t *testing.T) {
 	whole := func() *Manifest {
-		return &Manifest{LargestSchedule: 21, Actions: map[string]int{"eosio::claimrewards": 1, "eosio::refund": 1, "eosio::bidname": 1, "eosio::newaccount": 48}}
+		return &Manifest{LargestSchedule: 21, Actions: map[string]int{"eosio::claimrewards": 1, "eosio::refund": 1,
+			"eosio::bidname": 1, "eosio::newaccount": 48}}
 	}
 	if err := reachedByElection(whole()); err != nil {
 		t.Error(err)
@@ -115,7 +116,8 @@ func TestADifferenceIsOneWithoutASnapshotToo(t *testing.T) {
 		if err := c.m.write(dir); err != nil {
 			t.Fatal(err)
 		}
-		err := Compare(dir, engine.Options{Kind: engine.Page, Mode: engine.Modes()[2], LimitBytes: 64 << 20}, chain.Options{Options: execute.Options{Features: set, NoMitigations: true}}, io.Discard)
+		err := Compare(dir, engine.Options{Kind: engine.Page, Mode: engine.Modes()[2], LimitBytes: 64 << 20},
+			chain.Options{Options: execute.Options{Features: set, NoMitigations: true}}, io.Discard)
 		var other *otherState
 		switch {
 		case c.block == 0 && err != nil:

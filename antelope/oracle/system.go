@@ -95,8 +95,10 @@ func (w *world) openMarkets() error {
 	}
 	resource := func() field {
 		ratio := present(u64(10_000_000_000_000))
-		return raw(encode(ratio, ratio, present(u64(1_000_000_000)), present(u32(w.ground.chainTime().Add(24*time.Hour).Unix())),
-			present(u64(math.Float64bits(2))), present(u32(86400)), present(tokens(2500_0000, "SYS")), present(tokens(100_000_0000, "SYS"))))
+		return raw(encode(ratio, ratio, present(u64(1_000_000_000)),
+			present(u32(w.ground.chainTime().Add(24*time.Hour).Unix())),
+			present(u64(math.Float64bits(2))), present(u32(86400)), present(tokens(2500_0000, "SYS")),
+			present(tokens(100_000_0000, "SYS"))))
 	}
 	if err := w.May(Tx{Actions: []types.Action{action(system, "cfgpowerup", system, resource(), resource(),
 		present(u32(1)), present(tokens(1, "SYS")))}}); err != nil {
@@ -111,8 +113,10 @@ func (w *world) openMarkets() error {
 		return present(list(out))
 	}
 	weights := present(list([]u64{u64(math.Float64bits(1)), u64(math.Float64bits(1.5))}))
-	return w.May(Tx{Actions: []types.Action{action(system, "cfgsrpool", system, numbers(1024, 2048), numbers(64, 64), weights,
-		present(u32(now)), present(u32(now+100_000)), present(u64(math.Float64bits(0.01))), present(u64(math.Float64bits(0.01))),
+	return w.May(Tx{Actions: []types.Action{action(system, "cfgsrpool", system, numbers(1024, 2048),
+		numbers(64, 64), weights,
+		present(u32(now)), present(u32(now+100_000)), present(u64(math.Float64bits(0.01))),
+		present(u64(math.Float64bits(0.01))),
 		present(u8(21)), present(u64(math.Float64bits(0.1))), present(tokens(1, "SYS")))}})
 }
 
@@ -129,8 +133,9 @@ func systemProducers() []string {
 func systemNames() []string {
 	return []string{"bidname", "bidrefund", "buyram", "buyrambytes", "buyrex", "claimrewards", "closerex",
 		"cnclrexorder", "consolidate", "defcpuloan", "defnetloan", "delegatebw", "deposit", "fundcpuloan",
-		"fundnetloan", "mvfrsavings", "mvtosavings", "powerup", "powerupexec", "refund", "regproxy", "rentcpu", "rentnet", "rexexec", "sellram", "sellrex", "undelegatebw",
-		"unregprod", "unstaketorex", "updaterex", "updatevotes", "voteproducer", "withdraw", "stake2pool",
+		"fundnetloan", "mvfrsavings", "mvtosavings", "powerup", "powerupexec", "refund", "regproxy", "rentcpu",
+		"rentnet", "rexexec", "sellram", "sellrex", "undelegatebw", "unregprod", "unstaketorex", "updaterex",
+		"updatevotes", "voteproducer", "withdraw", "stake2pool",
 		"claimstake", "transferstake", "upgradestake", "votewithpool", "updatepay", "regpoolproxy", "setpoolnotif"}
 }
 

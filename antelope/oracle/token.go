@@ -22,7 +22,8 @@ func (d *Driver) mint(symbol string) error {
 		return err
 	}
 	return d.Must(
-		with(action(tokenContract, "create", tokenContract, system, tokens(10_000_000_000_0000, symbol)), level(tokenContract, active)),
+		with(action(tokenContract, "create", tokenContract, system, tokens(10_000_000_000_0000, symbol)),
+			level(tokenContract, active)),
 		action(tokenContract, "issue", system, system, tokens(1_000_000_000_0000, symbol), text("issue")))
 }
 

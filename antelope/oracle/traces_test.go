@@ -45,14 +45,16 @@ func nodeosTraces(t *testing.T, p *Peer, from, work string) {
 	}
 	// The plugin of traces brings that of HTTP, whose own port may be another test's.
 	args := append(replayArguments(work, ports[0]), "--replay-blockchain", "--http-server-address", ports[1])
-	err = errors.Join(p.tellStart(t.Context(), out, filepath.Join(work, "replay.log"), append(args, traceArguments()...)...), out.Close())
+	err = errors.Join(p.tellStart(t.Context(), out, filepath.Join(work, "replay.log"),
+		append(args, traceArguments()...)...), out.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
 func traceArguments() []string {
-	return []string{"--plugin", "eosio::trace_api_plugin", "--trace-no-abis", "--trace-slice-stride", fmt.Sprint(traceStride)}
+	return []string{"--plugin", "eosio::trace_api_plugin",
+		"--trace-no-abis", "--trace-slice-stride", fmt.Sprint(traceStride)}
 }
 
 // ourTraces replays a case with our chain, which records traces in dir.
@@ -125,7 +127,8 @@ func compareTraces(t *testing.T, p *Peer, dir string, engines []engine.Options) 
 		t.Fatal(err)
 	}
 	withPoints(t, theirs)
-	n, err := p.Start(t.Context(), Config{Dir: work, Extra: append(traceArguments(), "--disable-replay-opts", "--read-only-threads", "0")})
+	n, err := p.Start(t.Context(),
+		Config{Dir: work, Extra: append(traceArguments(), "--disable-replay-opts", "--read-only-threads", "0")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +140,8 @@ func compareTraces(t *testing.T, p *Peer, dir string, engines []engine.Options) 
 		t.Helper()
 		asked++
 		want, got := askTraces(t, n, call, body), ask(call, body)
-		if want != got && strings.Contains(want, "404") && strings.Contains(want, "transaction trace missing") && strings.HasPrefix(got, "200 ") {
+		if want != got && strings.Contains(want, "404") && strings.Contains(want, "transaction trace missing") &&
+			strings.HasPrefix(got, "200 ") {
 			// It was executed in a later block, where nodeos does not look, but has it.
 			var x struct {
 				BlockNum uint32 `json:"block_num"`
@@ -146,7 +150,8 @@ func compareTraces(t *testing.T, p *Peer, dir string, engines []engine.Options) 
 			if err := json.Unmarshal([]byte(trace), &x); err != nil {
 				t.Fatal(err)
 			}
-			if block := askTraces(t, n, "/v1/trace_api/get_block", fmt.Sprintf(`{"block_num":%d}`, x.BlockNum)); !strings.Contains(block, trace) {
+			if block := askTraces(t, n, "/v1/trace_api/get_block",
+				fmt.Sprintf(`{"block_num":%d}`, x.BlockNum)); !strings.Contains(block, trace) {
 				t.Fatalf("%s: nodeos' block %d does not have\n%s", body, x.BlockNum, trace)
 			}
 			delayed++
@@ -186,9 +191,11 @@ func compareTraces(t *testing.T, p *Peer, dir string, engines []engine.Options) 
 		t.Fatal(err)
 	}
 	for _, body := range []string{
-		"", "{}", "[]", "null", "7", `{"block_num":"5"}`, `{"block_num":"x"}`, `{"block_num":-1}`, `{"block_num":4294967296}`, `{"block_num":1.5}`, `{"block_num":true}`,
-		`{"block_num":null}`, `{"block_num":{}}`, `{"block_num":4294967295}`, `{"block_num":5}x`, `{`, `{"id":"12345678"}`, `{"id":"1234567"}`, `{"id":12345678}`,
-		`{"id":"123456789"}`, `{"id":"x2345678"}`, `{"id":null}`, `{"id":[]}`, `{"id":"` + strings.Repeat("0", 64) + `"}`, `{"id":"` + strings.Repeat("0", 65) + `"}`,
+		"", "{}", "[]", "null", "7", `{"block_num":"5"}`, `{"block_num":"x"}`, `{"block_num":-1}`,
+		`{"block_num":4294967296}`, `{"block_num":1.5}`, `{"block_num":true}`, `{"block_num":null}`, `{"block_num":{}}`,
+		`{"block_num":4294967295}`, `{"block_num":5}x`, `{`, `{"id":"12345678"}`, `{"id":"1234567"}`, `{"id":12345678}`,
+		`{"id":"123456789"}`, `{"id":"x2345678"}`, `{"id":null}`, `{"id":[]}`, `{"id":"` + strings.Repeat("0", 64) +
+			`"}`, `{"id":"` + strings.Repeat("0", 65) + `"}`,
 	} {
 		compare("/v1/trace_api/get_block", body)
 		compare("/v1/trace_api/get_transaction_trace", body)
@@ -291,21 +298,24 @@ func TestTracesAreDecodedByABIsAsNodeosDoes(t *testing.T) {
 	nodeosTraces(t, p, dir, work)
 	h := ourTraces(t, dir, t.TempDir(), tracelog.Options{}, deepMindEngine())
 	n, err := p.Start(t.Context(), Config{Dir: work, Extra: []string{
-		"--plugin", "eosio::trace_api_plugin", "--trace-rpc-abi", "eosio=" + path, "--trace-slice-stride", fmt.Sprint(traceStride),
-		"--disable-replay-opts", "--read-only-threads", "0",
+		"--plugin", "eosio::trace_api_plugin",
+		"--trace-rpc-abi", "eosio=" + path, "--trace-slice-stride", fmt.Sprint(traceStride), "--disable-replay-opts",
+		"--read-only-threads", "0",
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer n.Kill()
 	calls := map[string]dialect.Handler{}
-	for _, e := range rpc.New(rpc.Config{Traces: ownTraces{h}, TraceABIs: map[types.Name]*abi.Codec{types.N("eosio"): codec}}).Calls() {
+	for _, e := range rpc.New(rpc.Config{Traces: ownTraces{h},
+		TraceABIs: map[types.Name]*abi.Codec{types.N("eosio"): codec}}).Calls() {
 		calls[e.Path] = e.Handle
 	}
 	decoded := 0
 	compare := func(call, body string) {
 		want := askTraces(t, n, call, body)
-		if strings.HasPrefix(want, "404") && strings.Contains(want, "transaction trace missing") { // of a later block, where nodeos does not look
+		// of a later block, where nodeos does not look
+		if strings.HasPrefix(want, "404") && strings.Contains(want, "transaction trace missing") {
 			return
 		}
 		status, answer := calls[call](&dialect.Request{Context: context.Background(), Body: body}, nil)

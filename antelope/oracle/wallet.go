@@ -26,7 +26,8 @@ func (p *Peer) StartWallet(ctx context.Context, dir string, keys ...string) (*Wa
 		return nil, err
 	}
 	w := &Wallet{peer: p, address: ports[0]}
-	w.cmd = p.Tool(ctx, "keosd", "--wallet-dir", filepath.Join(dir, "wallet"), "--config-dir", filepath.Join(dir, "config"),
+	w.cmd = p.Tool(ctx, "keosd", "--wallet-dir", filepath.Join(dir, "wallet"),
+		"--config-dir", filepath.Join(dir, "config"),
 		"--data-dir", filepath.Join(dir, "data"), "--http-server-address", w.address, "--unlock-timeout", "100000")
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := w.cmd.Start(); err != nil {

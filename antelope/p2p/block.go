@@ -311,7 +311,8 @@ func (n *Network) notApplied(q queued, err error) {
 // ofBlock tells whether a block was refused for what it is, and not for the time or for
 // a trouble of this node.
 func ofBlock(err error) bool {
-	return exception.Of(err) != nil && !exception.Is(err, exception.BlockFromTheFuture, exception.ForkDatabase, exception.Database, exception.DatabaseGuard)
+	return exception.Of(err) != nil && !exception.Is(err, exception.BlockFromTheFuture, exception.ForkDatabase,
+		exception.Database, exception.DatabaseGuard)
 }
 
 // refuse notes that the chain refused a block, so that further copies of it are neither

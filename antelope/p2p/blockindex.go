@@ -290,7 +290,8 @@ type applyQueue struct {
 }
 
 func newApplyQueue(l *Limits) *applyQueue {
-	return &applyQueue{limits: l, filled: make(chan struct{}, 1), fresh: make(chan struct{}, 1), freed: make(chan struct{})}
+	return &applyQueue{limits: l, filled: make(chan struct{}, 1), fresh: make(chan struct{}, 1),
+		freed: make(chan struct{})}
 }
 
 func (q *applyQueue) push(e queued) {

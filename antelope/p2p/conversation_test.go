@@ -212,7 +212,8 @@ func (c *conversing) hear() string {
 		switch m := m.(type) {
 		case p2p.Time:
 		case p2p.Handshake:
-			return fmt.Sprintf("handshake version=%d chain=%s node=%s lib=%d lib_id=%s head=%d head_id=%s generation=%d", m.NetworkVersion,
+			return fmt.Sprintf(
+				"handshake version=%d chain=%s node=%s lib=%d lib_id=%s head=%d head_id=%s generation=%d", m.NetworkVersion,
 				c.name(m.ChainID), c.name(m.NodeID), m.LIBNum, c.name(m.LIBID), m.HeadNum, c.name(m.HeadID), m.Generation)
 		case p2p.Notice:
 			return fmt.Sprintf("notice %s %s", c.list(m.Trx), c.list(m.Blocks))

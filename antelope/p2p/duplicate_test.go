@@ -13,7 +13,8 @@ import (
 // A node that connects here and is connected to from here keeps one connection also if the handshake of
 // the one that it made came first. The node with the greater id decides.
 func TestASecondConnectionIsEndedWhicheverGreetsFirst(t *testing.T) {
-	for name, id := range map[string]types.Checksum256{"this node decides": {0, 1}, "the peer decides": {0xff, 0xff, 0xff, 0xff}} {
+	for name, id := range map[string]types.Checksum256{"this node decides": {0, 1},
+		"the peer decides": {0xff, 0xff, 0xff, 0xff}} {
 		t.Run(name, func(t *testing.T) {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			must(t, err)

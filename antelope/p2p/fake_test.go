@@ -51,7 +51,8 @@ var evil = types.N("evil")
 
 // genesisBlock is block 1 of all fake chains.
 func genesisBlock() *types.SignedBlock {
-	return &types.SignedBlock{SignedBlockHeader: types.SignedBlockHeader{BlockHeader: types.BlockHeader{Producer: types.N("first")}}}
+	return &types.SignedBlock{
+		SignedBlockHeader: types.SignedBlockHeader{BlockHeader: types.BlockHeader{Producer: types.N("first")}}}
 }
 
 func newFakeChain(n int) *fakeChain {
@@ -116,7 +117,8 @@ func (f *fakeChain) Info() Info {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	head := uint32(len(f.branch) - 1)
-	return Info{LIBNum: f.lib, LIBID: f.branch[f.lib], HeadNum: head, HeadID: f.branch[head], Time: f.blocks[f.branch[head]].Timestamp, First: 1}
+	return Info{LIBNum: f.lib, LIBID: f.branch[f.lib], HeadNum: head, HeadID: f.branch[head],
+		Time: f.blocks[f.branch[head]].Timestamp, First: 1}
 }
 
 func (f *fakeChain) head() uint32 { return f.Info().HeadNum }
@@ -360,7 +362,8 @@ func eventually(t testing.TB, what string, ok func() bool) {
 // randomTransaction makes a transaction that nobody has sent.
 func randomTransaction(r *rand.Rand) *types.PackedTransaction {
 	t := &types.Transaction{Actions: []types.Action{{Account: types.N("eosio.token"), Name: types.N("transfer"),
-		Authorization: []types.PermissionLevel{{Actor: types.N("alice"), Permission: types.N("active")}}, Data: fmt.Append(nil, r.Uint64())}}}
+		Authorization: []types.PermissionLevel{{Actor: types.N("alice"), Permission: types.N("active")}},
+		Data:          fmt.Append(nil, r.Uint64())}}}
 	t.Expiration = types.TimePointSec(time.Now().Unix() + 60)
 	p, err := types.Pack(t, make([]types.Signature, 1), nil, types.CompressionNone)
 	if err != nil {

@@ -19,7 +19,8 @@ func FuzzConnection(f *testing.F) {
 	chain := newFakeChain(60)
 	n := startNode(f, chain, func(o *Options) { o.KeepAlive = time.Hour })
 	info := chain.Info()
-	hello := Handshake{NetworkVersion: NetworkVersion, ChainID: chain.id, NodeID: types.Hash([]byte("stranger")), P2PAddress: "x:1", OS: "linux",
+	hello := Handshake{NetworkVersion: NetworkVersion, ChainID: chain.id, NodeID: types.Hash([]byte("stranger")),
+		P2PAddress: "x:1", OS: "linux",
 		HeadNum: info.HeadNum, HeadID: info.HeadID, LIBNum: info.LIBNum, LIBID: info.LIBID, Generation: 1}
 	frames := func(list ...Message) (b []byte) {
 		for _, m := range list {
@@ -30,14 +31,16 @@ func FuzzConnection(f *testing.F) {
 	far := hello
 	far.HeadNum, far.LIBNum = 1000, 900
 	next := chain.makeLocked(types.N("prod"), 0)
-	lib := Notice{Trx: IDs{Mode: ModeLIBCatchUp, Pending: 900}, Blocks: IDs{Mode: ModeLIBCatchUp, Pending: 1000, IDs: []types.Checksum256{{2: 3, 3: 232}}}}
+	lib := Notice{Trx: IDs{Mode: ModeLIBCatchUp, Pending: 900},
+		Blocks: IDs{Mode: ModeLIBCatchUp, Pending: 1000, IDs: []types.Checksum256{{2: 3, 3: 232}}}}
 	for _, m := range randomMessages(rand.New(rand.NewPCG(1, 1))) {
 		f.Add(frames(hello, m, m))
 	}
 	f.Add(frames(hello, SyncRequest{1, 60}, SyncRequest{}, SyncRequest{50, 100}))
 	f.Add(frames(hello, Request{Blocks: IDs{Mode: ModeCatchUp, IDs: []types.Checksum256{chain.branch[40]}}}))
 	f.Add(frames(far, lib, next, Time{Transmit: 5}, GoAway{Reason: WrongVersion}))
-	f.Add(frames(hello, Notice{Blocks: IDs{Mode: ModeCatchUp, Pending: 100, IDs: []types.Checksum256{{3: 100}}}}, next, next))
+	f.Add(frames(hello, Notice{Blocks: IDs{Mode: ModeCatchUp, Pending: 100, IDs: []types.Checksum256{{3: 100}}}}, next,
+		next))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ours, theirs := net.Pipe()
 		c := newConn(n.Network, ours, nil, "us:1", 0)

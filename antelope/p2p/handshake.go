@@ -52,7 +52,8 @@ func (g *greeting) sendHandshake() {
 	g.sent = g.handshake(info, now)
 	h := g.sent
 	g.mu.Unlock()
-	g.c.infof("Sending handshake generation %d, lib %d, head %d, id %s", h.Generation, h.LIBNum, h.HeadNum, shortID(h.HeadID))
+	g.c.infof("Sending handshake generation %d, lib %d, head %d, id %s",
+		h.Generation, h.LIBNum, h.HeadNum, shortID(h.HeadID))
 	g.c.send(h)
 }
 
@@ -147,7 +148,8 @@ func (g *greeting) introduce(m *Handshake) bool {
 	}
 	g.c.setName(printable(m.P2PAddress))
 	g.c.markProducer(m.P2PAddress)
-	if n.peering.enabled() && n.config.MaxClients != 0 && !g.c.bp.Load() && g.c.incoming() && n.clients() > int(n.config.MaxClients) {
+	if n.peering.enabled() && n.config.MaxClients != 0 && !g.c.bp.Load() && g.c.incoming() &&
+		n.clients() > int(n.config.MaxClients) {
 		g.c.debugf("max_client_count %d exceeded", n.config.MaxClients)
 		g.c.close(false, "max_client_count exceeded")
 		return false
@@ -294,7 +296,8 @@ func (g *greeting) authentic(m *Handshake) bool {
 		return false
 	}
 	if m.Sig == (types.Signature{}) || m.Token.IsZero() {
-		g.c.debugf("Peer sent a handshake with blank signature and token, but this node accepts only authenticated connections.")
+		g.c.debugf(
+			"Peer sent a handshake with blank signature and token, but this node accepts only authenticated connections.")
 		return false
 	}
 	key, err := crypto.Recover(m.Sig, m.Token, true)

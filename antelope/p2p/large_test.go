@@ -28,7 +28,8 @@ func TestHalfSentMessagesHoldABoundedAmount(t *testing.T) {
 	}
 	send(24)
 	most := int64(0)
-	for end := time.Now().Add(n.config.Limits.LargeGrace + 2*time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(n.config.Limits.LargeGrace +
+		2*time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		held := int64(0)
 		for _, c := range *n.conns.Load() {
 			held += c.large.Load()
@@ -53,6 +54,10 @@ func TestARefusalIsLoggedOnBothSides(t *testing.T) {
 	first := startNode(t, newFakeChain(10), func(o *Options) { o.Peers = []string{a.address} })
 	awaitSettled(t, a, first)
 	second := startNode(t, newFakeChain(10), func(o *Options) { o.Peers = []string{a.address} })
-	eventually(t, "who refuses says why", func() bool { return a.log.contains("exceeds limit 1 (p2p-max-nodes-per-host)") })
-	eventually(t, "who is refused says so", func() bool { return second.log.contains("refused the connection without a word") })
+	eventually(t, "who refuses says why", func() bool {
+		return a.log.contains("exceeds limit 1 (p2p-max-nodes-per-host)")
+	})
+	eventually(t, "who is refused says so", func() bool {
+		return second.log.contains("refused the connection without a word")
+	})
 }

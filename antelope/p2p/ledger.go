@@ -89,7 +89,8 @@ func (l *ledger) ID() types.Checksum256 { return l.chain.ID() }
 func (l *ledger) Info() Info {
 	h := l.producer.Head()
 	return Info{
-		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time, First: l.blocks.First(),
+		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time,
+		First: l.blocks.First(),
 	}
 }
 
@@ -146,7 +147,9 @@ func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error
 			done(t, err)
 			continue
 		}
-		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) { done(t, err) }})
+		given = append(given, producer.Submission{Candidate: x, Done: func(_ *types.TransactionTrace, err error) {
+			done(t, err)
+		}})
 	}
 	l.producer.Submit(execute.TransactionOptions{Kind: execute.Input, Lent: true}, given...)
 }

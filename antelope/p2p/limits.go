@@ -9,7 +9,7 @@ import (
 )
 
 // What a peer may ask, send and cost. What each bound keeps a hostile peer from is in
-// docs/testing-faults.md.
+// docs/testing/faults.md.
 
 // Sizes and times of the protocol (Leap: net_plugin.cpp). They are the same for all nodes, so
 // they are not part of [Limits].

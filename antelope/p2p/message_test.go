@@ -29,14 +29,18 @@ func randomIDs(r *rand.Rand) IDs {
 
 // randomMessages is one of each kind.
 func randomMessages(r *rand.Rand) []Message {
-	h := Handshake{NetworkVersion: uint16(r.Uint32()), ChainID: randomID(r), NodeID: randomID(r), Time: r.Int64(), Token: randomID(r),
-		P2PAddress: "example.com:9876 - 1234567", LIBNum: r.Uint32(), LIBID: randomID(r), HeadNum: r.Uint32(), HeadID: randomID(r),
-		OS: "linux", Agent: "agent", Generation: int16(r.Uint32())}
+	h := Handshake{NetworkVersion: uint16(r.Uint32()), ChainID: randomID(r), NodeID: randomID(r), Time: r.Int64(),
+		Token:      randomID(r),
+		P2PAddress: "example.com:9876 - 1234567", LIBNum: r.Uint32(), LIBID: randomID(r), HeadNum: r.Uint32(),
+		HeadID: randomID(r),
+		OS:     "linux", Agent: "agent", Generation: int16(r.Uint32())}
 	b := genesisBlock()
 	b.Previous = randomID(r)
 	b.Transactions = []types.TransactionReceipt{{ID: randomID(r)}, {Packed: randomTransaction(r)}}
-	return []Message{h, ChainSize{r.Uint32(), randomID(r), r.Uint32(), randomID(r)}, GoAway{Reason(r.Uint32N(13)), randomID(r)},
-		Time{r.Int64(), r.Int64(), r.Int64(), r.Int64()}, Notice{randomIDs(r), randomIDs(r)}, Request{randomIDs(r), randomIDs(r)},
+	return []Message{h, ChainSize{r.Uint32(), randomID(r), r.Uint32(), randomID(r)},
+		GoAway{Reason(r.Uint32N(13)), randomID(r)},
+		Time{r.Int64(), r.Int64(), r.Int64(), r.Int64()}, Notice{randomIDs(r), randomIDs(r)},
+		Request{randomIDs(r), randomIDs(r)},
 		SyncRequest{r.Uint32(), r.Uint32()}, b, randomTransaction(r)}
 }
 

@@ -73,8 +73,9 @@ func New(chain Ledger, o Options) (*Network, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	n := &Network{config: c, chain: chain, log: newLogger(c.Log, c.Limits.Lines), targets: map[string]*target{}, supplied: map[string]bool{},
-		shunned: map[netip.Prefix]time.Time{}, slots: slotList{limits: &c.Limits}}
+	n := &Network{config: c, chain: chain, log: newLogger(c.Log, c.Limits.Lines), targets: map[string]*target{},
+		supplied: map[string]bool{},
+		shunned:  map[netip.Prefix]time.Time{}, slots: slotList{limits: &c.Limits}}
 	n.conns.Store(new([]*conn))
 	if _, err := rand.Read(n.nodeID[:]); err != nil {
 		return nil, fmt.Errorf("node id: %w", err)
@@ -174,7 +175,8 @@ func (n *Network) listen(ctx context.Context) (list []net.Listener, err error) {
 			return list, fmt.Errorf("listen for peers on %s: %w", e.Address, err)
 		}
 		list, addresses = append(list, l), append(addresses, l.Addr())
-		n.log.Info(fmt.Sprintf("start listening on %v resolved from %s, max clients is %d", l.Addr(), e.Address, n.config.MaxClients))
+		n.log.Info(fmt.Sprintf("start listening on %v resolved from %s, max clients is %d",
+			l.Addr(), e.Address, n.config.MaxClients))
 	}
 	n.mu.Lock()
 	n.listened = addresses

@@ -188,7 +188,9 @@ func TestTransactionOnlyAndBlockOnlyPeersGetWhatTheyAskFor(t *testing.T) {
 	a := startNode(t, newFakeChain(100), nil)
 	trx := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address + ":trx"} })
 	blk := startNode(t, newFakeChain(100), func(o *Options) { o.Peers = []string{a.address + ":blk"} })
-	eventually(t, "connected", func() bool { return len(*a.conns.Load()) == 2 && a.current() && trx.current() && blk.current() })
+	eventually(t, "connected", func() bool {
+		return len(*a.conns.Load()) == 2 && a.current() && trx.current() && blk.current()
+	})
 	r := rand.New(rand.NewPCG(1, 2))
 	p, err := NewTransaction(randomTransaction(r))
 	if err != nil {

@@ -120,7 +120,9 @@ func (o *Options) Ignored() []string {
 func (o *Options) resolve(hostname string) (*config, error) {
 	c := &config{Options: *o}
 	var errs []error
-	for _, step := range []func() error{c.checkNumbers, c.Limits.Validate, func() error { return c.readListeners(hostname) },
+	for _, step := range []func() error{c.checkNumbers, c.Limits.Validate, func() error {
+		return c.readListeners(hostname)
+	},
 		c.readPeers, c.readAllowed, c.readKeys} {
 		errs = append(errs, step())
 	}
@@ -244,7 +246,8 @@ func (c *config) readAllowed() error {
 		case "none":
 			c.allowed = 0
 		default:
-			c.mistakes = append(c.mistakes, fmt.Sprintf("allowed-connection %s is none of any, producers, specified and none", s))
+			c.mistakes = append(c.mistakes,
+				fmt.Sprintf("allowed-connection %s is none of any, producers, specified and none", s))
 		}
 	}
 	if c.allowed&allowSpecified != 0 && len(c.PeerKeys) == 0 {

@@ -85,18 +85,19 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"keep-alive":       {func(o *Options) { o.KeepAlive = 0 }, "p2p-keepalive_interval-ms must be greater than 0"},
-		"threads":          {func(o *Options) { o.Threads = 0 }, "net-threads 0 must be greater than 0"},
-		"agent":            {func(o *Options) { o.AgentName = strings.Repeat("a", 385) }, "agent-name too long, must be less than 384"},
-		"specified":        {func(o *Options) { o.Allowed = []string{"specified"} }, "At least one peer-key must accompany 'allowed-connection=specified'"},
-		"a key":            {func(o *Options) { o.PeerKeys = []string{"EOSx"} }, "peer-key EOSx"},
-		"servers":          {func(o *Options) { o.Server = []string{"a:1", "b:1"} }, "p2p-server-address may not be specified more times than p2p-listen-endpoint"},
-		"a long listener":  {func(o *Options) { o.Listen = []string{strings.Repeat("a", 290) + ":1"} }, "too long, must be less than 289"},
-		"a rate":           {func(o *Options) { o.Listen = []string{"a:1:1xB/s"} }, "invalid block sync rate limit specification: xB/s"},
-		"a producer":       {func(o *Options) { o.AutoBPPeers = []string{"host:1"} }, "must consists an account name and server address separated by a comma token"},
-		"a producer's":     {func(o *Options) { o.AutoBPPeers = []string{"UPPER,host:1"} }, "the account supplied by --auto-bp-peer option is invalid"},
-		"a producer twice": {func(o *Options) { o.Peers, o.AutoBPPeers = []string{"h:1"}, []string{"a,h:1"} }, `"h:1" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`},
-		"a private key":    {func(o *Options) { o.PeerPrivateKeys = []string{`["EOSx","secret"]`} }, "a peer-private-key is not"},
+		"keep-alive":      {func(o *Options) { o.KeepAlive = 0 }, "p2p-keepalive_interval-ms must be greater than 0"},
+		"threads":         {func(o *Options) { o.Threads = 0 }, "net-threads 0 must be greater than 0"},
+		"agent":           {func(o *Options) { o.AgentName = strings.Repeat("a", 385) }, "agent-name too long, must be less than 384"},
+		"specified":       {func(o *Options) { o.Allowed = []string{"specified"} }, "At least one peer-key must accompany 'allowed-connection=specified'"},
+		"a key":           {func(o *Options) { o.PeerKeys = []string{"EOSx"} }, "peer-key EOSx"},
+		"servers":         {func(o *Options) { o.Server = []string{"a:1", "b:1"} }, "p2p-server-address may not be specified more times than p2p-listen-endpoint"},
+		"a long listener": {func(o *Options) { o.Listen = []string{strings.Repeat("a", 290) + ":1"} }, "too long, must be less than 289"},
+		"a rate":          {func(o *Options) { o.Listen = []string{"a:1:1xB/s"} }, "invalid block sync rate limit specification: xB/s"},
+		"a producer":      {func(o *Options) { o.AutoBPPeers = []string{"host:1"} }, "must consists an account name and server address separated by a comma token"},
+		"a producer's":    {func(o *Options) { o.AutoBPPeers = []string{"UPPER,host:1"} }, "the account supplied by --auto-bp-peer option is invalid"},
+		"a producer twice": {func(o *Options) { o.Peers, o.AutoBPPeers = []string{"h:1"}, []string{"a,h:1"} },
+			`"h:1" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`},
+		"a private key": {func(o *Options) { o.PeerPrivateKeys = []string{`["EOSx","secret"]`} }, "a peer-private-key is not"},
 	} {
 		o := DefaultOptions()
 		c.change(&o)
@@ -120,10 +121,12 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(conf.mistakes) != 5 || !slices.Equal(conf.Peers, []string{"good:1"}) || len(conf.autoPeers) != 1 || conf.allowed != allowAny {
+	if len(conf.mistakes) != 5 || !slices.Equal(conf.Peers, []string{"good:1"}) || len(conf.autoPeers) != 1 ||
+		conf.allowed != allowAny {
 		t.Errorf("%q %q %v", conf.mistakes, conf.Peers, conf.autoPeers)
 	}
-	if len(conf.listeners) != 2 || conf.listeners[0].public != "box:2" || conf.listeners[0].Rate != 1e6 || conf.listeners[1].public != "public:7" {
+	if len(conf.listeners) != 2 || conf.listeners[0].public != "box:2" || conf.listeners[0].Rate != 1e6 ||
+		conf.listeners[1].public != "public:7" {
 		t.Errorf("%+v", conf.listeners)
 	}
 	if conf.authKey != key.Public() {
@@ -149,7 +152,8 @@ func TestOnlyPeersWithAKeyGetIn(t *testing.T) {
 	for name, c := range map[string]struct {
 		pair string
 		in   bool
-	}{"the key": {knownPair, true}, "a producer's": {producerPair, true}, "another": {otherPair, false}, "none": {"", false}} {
+	}{"the key": {knownPair, true}, "a producer's": {producerPair, true}, "another": {otherPair, false},
+		"none": {"", false}} {
 		b := startNode(t, newFakeChain(1), func(o *Options) {
 			o.Peers = []string{a.address}
 			if c.pair != "" {
@@ -174,7 +178,10 @@ func TestOnlyPeersWithAKeyGetIn(t *testing.T) {
 func TestStatusIsTheOneOfTheAPI(t *testing.T) {
 	a := startNode(t, newFakeChain(5), nil)
 	b := startNode(t, newFakeChain(5), func(o *Options) { o.Peers = []string{a.address + ":blk"} })
-	eventually(t, "greeted", func() bool { s, ok := b.Status(a.address + ":blk"); return ok && s.LastHandshake.Generation > 0 })
+	eventually(t, "greeted", func() bool {
+		s, ok := b.Status(a.address + ":blk")
+		return ok && s.LastHandshake.Generation > 0
+	})
 	s, _ := b.Status(a.address + ":blk")
 	text := string(s.AppendJSON(nil))
 	var got map[string]any
@@ -182,8 +189,10 @@ func TestStatusIsTheOneOfTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := 0
-	for _, key := range []string{"peer", "remote_ip", "remote_port", "connecting", "syncing", "is_bp_peer", "is_socket_open", "is_blocks_only",
-		"is_transactions_only", "last_handshake", "network_version", "chain_id", "node_id", "key", "time", "token", "sig", "p2p_address",
+	for _, key := range []string{"peer", "remote_ip", "remote_port", "connecting", "syncing", "is_bp_peer",
+		"is_socket_open", "is_blocks_only",
+		"is_transactions_only", "last_handshake", "network_version", "chain_id", "node_id", "key", "time", "token",
+		"sig", "p2p_address",
 		"last_irreversible_block_num", "last_irreversible_block_id", "head_num", "head_id", "os", "agent", "generation"} {
 		i := strings.Index(text[at:], `"`+key+`":`)
 		if i < 0 {
@@ -191,7 +200,8 @@ func TestStatusIsTheOneOfTheAPI(t *testing.T) {
 		}
 		at += i
 	}
-	if got["peer"] != a.address+":blk" || got["is_blocks_only"] != true || got["is_socket_open"] != true || got["connecting"] != false {
+	if got["peer"] != a.address+":blk" || got["is_blocks_only"] != true || got["is_socket_open"] != true ||
+		got["connecting"] != false {
 		t.Error(text)
 	}
 	if h := got["last_handshake"].(map[string]any); h["head_num"] != 5.0 || h["os"] != "linux" {

@@ -29,7 +29,10 @@ func startNodeos(t *testing.T, ctx context.Context, produce bool, extra ...strin
 }
 
 // startNodeosIn runs a real nodeos in a folder, or skips.
-func startNodeosIn(t *testing.T, ctx context.Context, dir string, g *types.Genesis, producers map[types.Name]crypto.PrivateKey, extra ...string) *oracle.Node {
+func startNodeosIn(
+	t *testing.T, ctx context.Context, dir string, g *types.Genesis, producers map[types.Name]crypto.PrivateKey,
+	extra ...string,
+) *oracle.Node {
 	t.Helper()
 	p, err := oracle.Find(ctx)
 	if errors.Is(err, oracle.ErrNoPeer) {
@@ -55,7 +58,8 @@ func TestNodeosIsAPeer(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 	defer cancel()
-	real := startNodeos(t, ctx, true, "--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host", "5", "--agent-name", "judge")
+	real := startNodeos(t, ctx, true, "--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host",
+		"5", "--agent-name", "judge")
 	if err := real.AwaitHead(ctx, 12, false); err != nil {
 		t.Fatal(err)
 	}

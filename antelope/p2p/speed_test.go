@@ -39,7 +39,8 @@ func TestSyncingBesideNodeos(t *testing.T) {
 	must(t, err)
 	chainID, _ := log.ChainID()
 
-	extra := []string{"--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host", "9", "--read-only-read-window-time-us", "500000"}
+	extra := []string{"--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host",
+		"9", "--read-only-read-window-time-us", "500000"}
 	real := startNodeosIn(t, ctx, data, nil, nil, extra...)
 	must(t, real.AwaitHead(ctx, last, false))
 

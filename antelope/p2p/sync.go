@@ -77,7 +77,8 @@ func (s *syncer) syncing() bool { return s.stage() == libCatchUp }
 // nor passes on what is of now. A peer's word is not enough for that: blocks must have
 // followed, and the head must be old.
 func (s *syncer) absorbed() bool {
-	return s.syncing() && s.proven.Load() && time.Since(s.net.chain.Info().Time.TimePoint().Time()) > s.net.config.Limits.Recent
+	return s.syncing() && s.proven.Load() &&
+		time.Since(s.net.chain.Info().Time.TimePoint().Time()) > s.net.config.Limits.Recent
 }
 
 // setState notes where this node is. When it is in sync, all peers are told where
@@ -144,7 +145,8 @@ func (c *conn) ourHead(mode Mode, info Info) IDs {
 	ids := IDs{Mode: mode, Pending: info.HeadNum, IDs: []types.Checksum256{info.HeadID}}
 	if c.protocol.Load() >= protocolBlockRange {
 		var first types.Checksum256 // only its number counts
-		first[0], first[1], first[2], first[3] = byte(info.First>>24), byte(info.First>>16), byte(info.First>>8), byte(info.First)
+		first[0], first[1], first[2], first[3] = byte(info.First>>24), byte(info.First>>16), byte(info.First>>8), byte(
+			info.First)
 		ids.IDs = append(ids.IDs, first)
 	}
 	return ids
@@ -178,7 +180,8 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 			return
 		}
 	}
-	c.infof("catch_up while in %v, fork head num = %d target LIB = %d next_expected = %d, id %s...", s.stage(), num, info.LIBNum, info.HeadNum+1, shortID(id))
+	c.infof("catch_up while in %v, fork head num = %d target LIB = %d next_expected = %d, id %s...",
+		s.stage(), num, info.LIBNum, info.HeadNum+1, shortID(id))
 	if s.absorbed() || num < info.LIBNum {
 		return
 	}
@@ -196,7 +199,8 @@ func (s *syncer) notice(c *conn, m *Notice) {
 		// Who claims must be one whom the last of it can be asked of, so that a claim that
 		// comes to nothing falls back on its peer and not on the others.
 		if info := s.net.chain.Info(); !s.fit(c, m.Trx.Pending) || c.peerFirst.Load() > info.LIBNum+1 {
-			c.debugf("irreversible block %d cannot be had from the peer, whose blocks are %d to %d", m.Trx.Pending, c.peerFirst.Load(), c.peerHead.Load())
+			c.debugf("irreversible block %d cannot be had from the peer, whose blocks are %d to %d",
+				m.Trx.Pending, c.peerFirst.Load(), c.peerHead.Load())
 			return
 		}
 		s.start(c, m.Trx.Pending)
@@ -237,7 +241,8 @@ func (s *syncer) start(c *conn, target uint32) {
 		// What was reversible may have been of a fork.
 		s.next = info.LIBNum + 1
 		s.asked = info.LIBNum
-		c.infof("Catching up with chain, our last req is %d, theirs is %d, next expected %d, head %d", s.asked, s.known, s.next, info.HeadNum)
+		c.infof("Catching up with chain, our last req is %d, theirs is %d, next expected %d, head %d",
+			s.asked, s.known, s.next, info.HeadNum)
 	}
 	s.request(info)
 }

@@ -171,7 +171,8 @@ func (v *voting) count(b *ballot) {
 func (v *voting) refuse(b *ballot, why string) {
 	v.net.votesBad.Add(1)
 	c := b.from
-	c.finalf(slog.LevelError, "Invalid vote for block %d %s..., closing connection: %s", types.BlockNum(b.vote.Block), shortID(b.vote.Block), why)
+	c.finalf(slog.LevelError, "Invalid vote for block %d %s..., closing connection: %s",
+		types.BlockNum(b.vote.Block), shortID(b.vote.Block), why)
 	c.close(false, "invalid vote")
 	v.net.shun(c)
 }

@@ -115,7 +115,8 @@ func TestVotesWaitForTheirBlock(t *testing.T) {
 	p.VoteCast(never)
 	eventually(t, "the vote waits", func() bool { return waiting(n) == 1 })
 	p.stop()
-	eventually(t, "nothing is left of the peer", func() bool { return waiting(n) == 0 && len(n.votes.turns) == 0 && len(n.votes.early) == 0 })
+	eventually(t, "nothing is left of the peer",
+		func() bool { return waiting(n) == 0 && len(n.votes.turns) == 0 && len(n.votes.early) == 0 })
 }
 
 func waiting(n *node) int {

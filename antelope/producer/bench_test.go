@@ -19,7 +19,8 @@ func candidates(b *testing.B, m *chaintest.Maker, n int) []*execute.Candidate {
 	list := make([]*execute.Candidate, n)
 	head := m.Chain.Head()
 	for i := range list {
-		trx := &types.Transaction{Actions: []types.Action{chaintest.Action(name("eosio"), name("nothing"), name("eosio"), fmt.Append(nil, i))}}
+		trx := &types.Transaction{Actions: []types.Action{chaintest.Action(name("eosio"), name("nothing"),
+			name("eosio"), fmt.Append(nil, i))}}
 		trx.Expiration = types.TimePoint(time.Now().Add(50 * time.Minute).UnixMicro()).Sec()
 		trx.SetRefBlock(head.ID)
 		p, err := types.Pack(trx, nil, nil, types.CompressionNone)

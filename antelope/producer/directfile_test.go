@@ -69,7 +69,8 @@ func directRun(t *testing.T, seed uint64, cached bool) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Fatalf("seed %d, cached %v: the file has %d bytes, other than the %d that were written", seed, cached, len(got), len(want))
+		t.Fatalf("seed %d, cached %v: the file has %d bytes, other than the %d that were written",
+			seed, cached, len(got), len(want))
 	}
 }
 

@@ -150,7 +150,9 @@ func TestAnAnswerThatNobodyWaitsForIsDropped(t *testing.T) {
 		leaving, leave := context.WithCancel(ctx)
 		for _, ask := range []func(){
 			func() { op.IntegrityHash(leaving) }, func() { op.Lists(leaving) }, func() { op.RuntimeOptions(leaving) },
-			func() { op.ScheduledActivations(leaving) }, func() { op.SnapshotRequests(leaving) }, func() { op.Unapplied(leaving, nil, 1, -1) },
+			func() { op.ScheduledActivations(leaving) }, func() { op.SnapshotRequests(leaving) }, func() {
+				op.Unapplied(leaving, nil, 1, -1)
+			},
 		} {
 			impatient.Go(ask)
 		}

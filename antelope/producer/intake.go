@@ -123,7 +123,10 @@ func (in *intake) enqueue(x *execute.Candidate, o execute.TransactionOptions, do
 func (in *intake) admit(x *execute.Candidate) error {
 	if size := in.waiting.Add(entrySize(x)); size >= int64(in.opt.QueueBytes) {
 		in.waiting.Add(-entrySize(x))
-		return exception.New(exception.TxResourceExhaustion, "Transaction ${id}, size ${s} bytes would exceed configured incoming-transaction-queue-size-mb ${qs}, current queue size ${cs} bytes", "id", x.ID, "s", entrySize(x), "qs", in.opt.QueueBytes>>20, "cs", size-entrySize(x))
+		return exception.New(exception.TxResourceExhaustion,
+			"Transaction ${id}, size ${s} bytes would exceed configured incoming-transaction-queue-size-mb ${qs}, "+
+				"current queue size ${cs} bytes", "id", x.ID, "s", entrySize(x), "qs", in.opt.QueueBytes>>20,
+			"cs", size-entrySize(x))
 	}
 	return nil
 }
@@ -156,7 +159,9 @@ func (in *intake) examine(list []*execute.Candidate) []error {
 func (in *intake) checkSignatures(x *execute.Candidate) error {
 	for i := range x.Packed.Signatures {
 		if uint64(x.Packed.Signatures[i].VariableSize()) > uint64(in.opt.MaxSignature) {
-			return exception.New(exception.SigVariableSizeLimit, "signature variable length component size (${s}) greater than subjective maximum (${m})", "s", x.Packed.Signatures[i].VariableSize(), "m", in.opt.MaxSignature)
+			return exception.New(exception.SigVariableSizeLimit,
+				"signature variable length component size (${s}) greater than subjective maximum (${m})",
+				"s", x.Packed.Signatures[i].VariableSize(), "m", in.opt.MaxSignature)
 		}
 	}
 	return nil

@@ -42,7 +42,8 @@ func (l *loggers) time(t BlockTime) {
 	if !enabled(l.plugin) {
 		return
 	}
-	l.plugin.Debug(fmt.Sprintf("Block #%d %s trx idle: %dus out of %dus, success: %d, %dus, fail: %d, %dus, transient: %d, %dus, other: %dus",
+	l.plugin.Debug(fmt.Sprintf(
+		"Block #%d %s trx idle: %dus out of %dus, success: %d, %dus, fail: %d, %dus, transient: %d, %dus, other: %dus",
 		t.Num, t.Producer, t.Idle.Microseconds(), t.Total.Microseconds(), t.Succeeded, t.SuccessTime.Microseconds(),
 		t.Failed, t.FailTime.Microseconds(), t.Transient, t.Attempted.Microseconds(), t.Other.Microseconds()))
 }
@@ -60,7 +61,8 @@ func (l *loggers) trace(place func() string, x *execute.Candidate, trace *types.
 			if trace.Receipt != nil {
 				cpu = trace.Receipt.CPUUsageUS
 			}
-			good.Debug(fmt.Sprintf("[TRX_TRACE] %s is ACCEPTING %stx: %s, auth: %s, cpu: %d", place(), word, x.ID, x.Trx.FirstAuthorizer(), cpu))
+			good.Debug(fmt.Sprintf("[TRX_TRACE] %s is ACCEPTING %stx: %s, auth: %s, cpu: %d",
+				place(), word, x.ID, x.Trx.FirstAuthorizer(), cpu))
 		}
 		return
 	}
@@ -74,7 +76,8 @@ func (l *loggers) trace(place func() string, x *execute.Candidate, trace *types.
 	if where == speculating {
 		separator = " :"
 	}
-	bad.Debug(fmt.Sprintf("[TRX_TRACE] %s is REJECTING %stx: %s, auth: %s%s %s", where, word, x.ID, x.Trx.FirstAuthorizer(), separator, failureText(x.Trx, trace, err)))
+	bad.Debug(fmt.Sprintf("[TRX_TRACE] %s is REJECTING %stx: %s, auth: %s%s %s",
+		where, word, x.ID, x.Trx.FirstAuthorizer(), separator, failureText(x.Trx, trace, err)))
 }
 
 // unfit says that a transaction waits for another block.

@@ -207,7 +207,9 @@ func connect(ctx context.Context, from, to *node, delay time.Duration) *link {
 		due time.Time
 	}
 	queue := make(chan sent, 10_000)
-	from.maker.Chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) { queue <- sent{b.Block, time.Now().Add(delay)} }})
+	from.maker.Chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) {
+		queue <- sent{b.Block, time.Now().Add(delay)}
+	}})
 	go func() {
 		for {
 			select {

@@ -102,7 +102,8 @@ func (op *Operator) SetRuntimeOptions(ctx context.Context, o admin.RuntimeOption
 		if o.ProduceOffset != nil {
 			offset := time.Duration(*o.ProduceOffset) * time.Millisecond
 			if offset < 0 || offset >= round*blockInterval {
-				return exception.New(exception.PluginConfig, "produce-block-offset-ms ${p} must be [0 - ${max})", "p", *o.ProduceOffset, "max", round*blockInterval.Milliseconds())
+				return exception.New(exception.PluginConfig, "produce-block-offset-ms ${p} must be [0 - ${max})",
+					"p", *o.ProduceOffset, "max", round*blockInterval.Milliseconds())
 			}
 			op.p.effort = blockEffort(offset)
 		}
@@ -118,7 +119,8 @@ func (op *Operator) SetRuntimeOptions(ctx context.Context, o admin.RuntimeOption
 		}
 		if o.GreylistLimit != nil {
 			if *o.GreylistLimit == 0 || *o.GreylistLimit > 1000 {
-				return exception.New(exception.Misc, "Invalid limit (${limit}) passed into set_greylist_limit. Must be between 1 and ${max}.",
+				return exception.New(exception.Misc,
+					"Invalid limit (${limit}) passed into set_greylist_limit. Must be between 1 and ${max}.",
 					"limit", *o.GreylistLimit, "max", 1000)
 			}
 			op.p.decide(func(now *execute.Policy) { now.GreylistLimit = *o.GreylistLimit })
@@ -142,7 +144,9 @@ func (op *Operator) RemoveGreylist(ctx context.Context, accounts []types.Name) e
 	return op.changeGreylist(ctx, accounts, func(m map[types.Name]bool, n types.Name) { delete(m, n) })
 }
 
-func (op *Operator) changeGreylist(ctx context.Context, accounts []types.Name, change func(map[types.Name]bool, types.Name)) error {
+func (op *Operator) changeGreylist(
+	ctx context.Context, accounts []types.Name, change func(map[types.Name]bool, types.Name),
+) error {
 	if len(accounts) == 0 {
 		return exception.New(exception.InvalidHTTPRequest, "At least one account is required")
 	}
@@ -165,8 +169,9 @@ func (op *Operator) Lists(ctx context.Context) (execute.Lists, error) {
 func (op *Operator) SetLists(ctx context.Context, l execute.Lists) error {
 	if l.ActorWhitelist == nil && l.ActorBlacklist == nil && l.ContractWhitelist == nil && l.ContractBlacklist == nil &&
 		l.ActionBlacklist == nil && l.KeyBlacklist == nil {
-		return exception.New(exception.InvalidHTTPRequest, "At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
-			"contract_blacklist, action_blacklist, and key_blacklist is required")
+		return exception.New(exception.InvalidHTTPRequest,
+			"At least one of actor_whitelist, actor_blacklist, contract_whitelist, "+
+				"contract_blacklist, action_blacklist, and key_blacklist is required")
 	}
 	return op.p.writer.Call(ctx, func() error {
 		op.p.decide(func(now *execute.Policy) {

@@ -74,15 +74,19 @@ func (o *Options) Validate() error {
 	}
 	const round = 12 * blockInterval
 	bad(o.Log == nil, "no log")
-	bad(o.ProduceOffset < 0 || o.ProduceOffset >= round, "produce-block-offset-ms %d must be [0 - %d)", o.ProduceOffset.Milliseconds(), round.Milliseconds())
+	bad(o.ProduceOffset < 0 || o.ProduceOffset >= round, "produce-block-offset-ms %d must be [0 - %d)",
+		o.ProduceOffset.Milliseconds(), round.Milliseconds())
 	bad(o.VotePause < 0, "production-pause-vote-timeout-ms must not be negative")
-	bad(o.MaxBlockCPU < 0 || o.MaxBlockCPU >= blockInterval, "max-block-cpu-usage-threshold-us %d must be 0 .. %d", o.MaxBlockCPU.Microseconds(), blockInterval.Microseconds())
+	bad(o.MaxBlockCPU < 0 || o.MaxBlockCPU >= blockInterval, "max-block-cpu-usage-threshold-us %d must be 0 .. %d",
+		o.MaxBlockCPU.Microseconds(), blockInterval.Microseconds())
 	bad(o.FailureWindow == 0, "subjective-account-max-failures-window-size %d must be greater than 0", o.FailureWindow)
 	bad(o.DecayTime <= 0, "subjective-account-decay-time-minutes %d must be greater than 0", int64(o.DecayTime.Minutes()))
 	bad(o.QueueBytes == 0, "incoming-transaction-queue-size-mb %d must be greater than 0", o.QueueBytes>>20)
 	bad(o.Readers < 0, "read-only-threads %d must not be below 0", o.Readers)
 	bad(o.GreylistLimit == 0 || o.GreylistLimit > 1000, "greylist-limit %d must be 1 .. 1000", o.GreylistLimit)
-	bad(o.NoTransactions && len(o.Producers) > 0, "node cannot have any producer-name configured because no block production is possible with no [api|p2p]-accepted-transactions")
+	bad(o.NoTransactions && len(o.Producers) > 0,
+		"node cannot have any producer-name configured because no block production is possible with no "+
+			"[api|p2p]-accepted-transactions")
 	return errors.Join(errs...)
 }
 

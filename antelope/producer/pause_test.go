@@ -34,14 +34,17 @@ func TestMissingVotesAreNoticed(t *testing.T) {
 		finalizers []string
 		heard      []second
 	}{
-		"all vote":           {[]string{own, others}, []second{{both, "b", ""}, {both, "b", ""}, {both, "b", ""}, {both, "b", ""}, {both, "b", ""}, {both, "b", ""}}},
-		"others stop":        {[]string{own, others}, []second{{both, "b", ""}, {own, "b", ""}, {own, "b", ""}, {own, "b", ""}, {own, "b", ""}, {own, "b", others}, {both, "b", ""}}},
-		"the own one stops":  {[]string{own, others}, []second{{both, "b", ""}, {others, "b", ""}, {others, "b", ""}, {others, "b", ""}, {others, "b", ""}, {others, "b", own}}},
+		"all vote": {[]string{own, others}, []second{{both, "b", ""}, {both, "b", ""}, {both, "b", ""}, {both, "b", ""}, {both, "b", ""}, {both, "b", ""}}},
+		"others stop": {[]string{own, others}, []second{{both, "b", ""}, {own, "b", ""}, {own, "b", ""},
+			{own, "b", ""}, {own, "b", ""}, {own, "b", others}, {both, "b", ""}}},
+		"the own one stops": {[]string{own, others}, []second{{both, "b", ""}, {others, "b", ""}, {others, "b", ""},
+			{others, "b", ""}, {others, "b", ""}, {others, "b", own}}},
 		"nobody votes":       {[]string{own, others}, []second{{"", "b", ""}, {"", "b", ""}, {"", "b", ""}, {"", "b", both}, {"", "b", both}}},
 		"no blocks, no harm": {[]string{own, others}, []second{{both, "b", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}}},
-		"only others":        {[]string{others}, []second{{others, "b", ""}, {others, "b", ""}, {others, "b", ""}, {others, "b", ""}, {others, "b", ""}, {others, "b", ""}}},
-		"not called so":      {[]string{"a name of thirteen and more"}, []second{{"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}}},
-		"no finalizers yet":  {nil, []second{{"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}}},
+		"only others": {[]string{others}, []second{{others, "b", ""}, {others, "b", ""}, {others, "b", ""},
+			{others, "b", ""}, {others, "b", ""}, {others, "b", ""}}},
+		"not called so":     {[]string{"a name of thirteen and more"}, []second{{"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}}},
+		"no finalizers yet": {nil, []second{{"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}}},
 	} {
 		w := &voteWatch{opt: &Options{VotePause: 3 * time.Second, Producers: []types.Name{types.N(own)}}}
 		now := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro())).TimePoint().Time()
@@ -99,7 +102,8 @@ func TestTheLogSaysWhoseVotesAreMissing(t *testing.T) {
 		"no recent votes received from others, block 2000-01-01T00:00:10.000, " +
 			"other votes 1970-01-01T00:00:00.000, conflict block 1970-01-01T00:00:13.500": {{}, b},
 		"no recent votes, block 2000-01-01T00:00:10.000, last producer vote 1970-01-01T00:00:10.000, " +
-			"conflict block 1970-01-01T00:00:12.000, other votes 1970-01-01T00:00:00.000, conflict block 1970-01-01T00:00:13.500": {a, b},
+			"conflict block 1970-01-01T00:00:12.000, other votes 1970-01-01T00:00:00.000, conflict block " +
+			"1970-01-01T00:00:13.500": {a, b},
 	} {
 		format, args := silence(x[0], x[1], 20)
 		if is := fmt.Sprintf(format, args...); is != want {

@@ -13,11 +13,13 @@ func (p *Producer) produce() error {
 	start := time.Now()
 	pending, building := p.chain.Pending()
 	if !building || !p.producing {
-		return exception.New(exception.MissingPendingBlockState, "pending_block_state does not exist but it should, another plugin may have corrupted it")
+		return exception.New(exception.MissingPendingBlockState,
+			"pending_block_state does not exist but it should, another plugin may have corrupted it")
 	}
 	signers := p.signers(pending.Authority)
 	if len(signers) == 0 {
-		return exception.New(exception.ProducerPrivKeyNotFound, "Attempting to produce a block for which we don't have any relevant private keys")
+		return exception.New(exception.ProducerPrivKeyNotFound,
+			"Attempting to produce a block for which we don't have any relevant private keys")
 	}
 	if p.signalled {
 		p.features, p.signalled = nil, false

@@ -41,7 +41,9 @@ func TestASingleProducerMakesABlockForEverySlotInTime(t *testing.T) {
 		if h := n.Head(); h.IrreversibleNum != h.Num-1 {
 			t.Errorf("block %d is irreversible at head %d", h.IrreversibleNum, h.Num)
 		}
-		line := regexp.MustCompile(`Produced block [0-9a-f]{16}\.\.\. #\d+ @ 2020-01-01T00:\d\d:\d\d\.\d00 signed by eosio \[trxs: 0, lib: \d+, confirmed: 0, net: 0, cpu: 1, elapsed: \d+, time: \d+\]`)
+		line := regexp.MustCompile(
+			`Produced block [0-9a-f]{16}\.\.\. #\d+ @ 2020-01-01T00:\d\d:\d\d\.\d00 signed by eosio \[trxs: 0, lib: ` +
+				`\d+, confirmed: 0, net: 0, cpu: 1, elapsed: \d+, time: \d+\]`)
 		if c := len(line.FindAllString(n.lines(), -1)); c != len(made) {
 			t.Errorf("%d lines tell of %d blocks:\n%.400s", c, len(made), n.lines())
 		}
@@ -391,7 +393,8 @@ func TestAScheduledFeatureIsActivatedOnce(t *testing.T) {
 		if err := n.ScheduleActivations(ctx, []types.Checksum256{second}); !exception.Is(err, exception.ProtocolFeature) {
 			t.Errorf("a feature that needs preactivation: %v", err)
 		}
-		if err := n.ScheduleActivations(ctx, []types.Checksum256{first, first}); !exception.Is(err, exception.InvalidProtocolFeaturesToActivate) {
+		if err := n.ScheduleActivations(ctx, []types.Checksum256{first, first}); !exception.Is(err,
+			exception.InvalidProtocolFeaturesToActivate) {
 			t.Errorf("one twice: %v", err)
 		}
 		if err := n.ScheduleActivations(ctx, []types.Checksum256{first}); err != nil {
@@ -459,7 +462,9 @@ func TestThreeProducersTakeTurns(t *testing.T) {
 			t.Errorf("%d turns, %d slots without a block until block %d", turns, missed, last.BlockNum())
 		}
 		sameState(t, nodes)
-		if !regexp.MustCompile(`Received block [0-9a-f]{16}\.\.\. #\d+ @ \S+ signed by prod[bc] \[trxs: 0, lib: \d+, confirmed: \d+, net: 0, cpu: 1, elapsed: \d+, time: \d+, latency: -?\d+ ms\]`).MatchString(nodes[0].lines()) {
+		if !regexp.MustCompile(
+			`Received block [0-9a-f]{16}\.\.\. #\d+ @ \S+ signed by prod[bc] \[trxs: 0, lib: \d+, confirmed: \d+, ` +
+				`net: 0, cpu: 1, elapsed: \d+, time: \d+, latency: -?\d+ ms\]`).MatchString(nodes[0].lines()) {
 			t.Error("no line tells of a block that was received")
 		}
 	})

@@ -95,7 +95,9 @@ func (q *queue) addIncoming(e *entry) {
 	case old != nil:
 		e.answer(nil, execute.Duplicate(e.x.ID))
 	case q.size+entrySize(e.x) >= q.maximum:
-		e.answer(nil, exception.New(exception.TxResourceExhaustion, "Transaction ${id}, size ${s} bytes would exceed configured incoming-transaction-queue-size-mb ${qs}, current queue size ${cs} bytes", "id", e.x.ID, "s", entrySize(e.x), "qs", q.maximum>>20, "cs", q.size))
+		e.answer(nil, exception.New(exception.TxResourceExhaustion,
+			"Transaction ${id}, size ${s} bytes would exceed configured incoming-transaction-queue-size-mb ${qs}, "+
+				"current queue size ${cs} bytes", "id", e.x.ID, "s", entrySize(e.x), "qs", q.maximum>>20, "cs", q.size))
 	default:
 		q.add(e)
 	}

@@ -42,12 +42,13 @@ func TestWhatCannotChangeBeforeTheNextSlotWaitsForIt(t *testing.T) {
 			o := n.Producer.opt
 			produces("eosio")(&o)
 			c.change(&o)
-			o.Log = slog.New(slog.NewTextHandler(n, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-				if a.Key == slog.MessageKey && strings.Contains(a.Value.String(), c.says) {
-					attempts++ // handlers write one line at a time
-				}
-				return a
-			}}))
+			o.Log = slog.New(slog.NewTextHandler(n,
+				&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+					if a.Key == slog.MessageKey && strings.Contains(a.Value.String(), c.says) {
+						attempts++ // handlers write one line at a time
+					}
+					return a
+				}}))
 			if err := errors.Join(n.Close(), n.restartAs(o)); err != nil {
 				t.Fatal(err)
 			}
@@ -81,8 +82,10 @@ func TestWhatGoesOnIsSaidAgainAfterAWhile(t *testing.T) {
 		what string
 		at   time.Duration
 		want bool
-	}{{"a", 0, true}, {"a", time.Second, false}, {"b", time.Second, true}, {"a", sayEvery, true}, {"b", sayEvery, false}, {"b", 0, true},
-		{"block 7", 0, true}, {"block 8", 0, false}, {"eosio no key", 0, true}, {"other no key", 0, true}, {failure + "no", 0, true}} {
+	}{{"a", 0, true}, {"a", time.Second, false}, {"b", time.Second, true}, {"a", sayEvery, true},
+		{"b", sayEvery, false}, {"b", 0, true},
+		{"block 7", 0, true}, {"block 8", 0, false}, {"eosio no key", 0, true}, {"other no key", 0, true},
+		{failure + "no", 0, true}} {
 		if got := s.anew(c.what, now.Add(c.at)); got != c.want {
 			t.Errorf("%d: %s after %s: %t", i, c.what, c.at, got)
 		}

@@ -104,7 +104,8 @@ func (w *wallet) sign(digest types.Checksum256) (s types.Signature, err error) {
 		return s, exception.Wrap(exception.Producer, err, "ask keosd for a signature")
 	}
 	if answer.StatusCode/100 != 2 {
-		return s, exception.New(exception.Producer, "keosd at ${url} answers ${status}: ${body}", "url", w.url, "status", answer.Status, "body", string(raw))
+		return s, exception.New(exception.Producer, "keosd at ${url} answers ${status}: ${body}",
+			"url", w.url, "status", answer.Status, "body", string(raw))
 	}
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil {

@@ -76,7 +76,8 @@ func openSnapshots(p *Producer) (*snapshots, error) {
 		return nil, exception.Wrap(exception.SnapshotDirectoryNotFound, err, "No such directory '${dir}'", "dir", s.dir)
 	}
 	if err := s.load(); err != nil {
-		p.log.main.Error(fmt.Sprintf("unable to restore snapshots schedule from filesystem %s, details: %v", filepath.Join(s.dir, scheduleName), err))
+		p.log.main.Error(fmt.Sprintf("unable to restore snapshots schedule from filesystem %s, details: %v",
+			filepath.Join(s.dir, scheduleName), err))
 	}
 	return s, nil
 }
@@ -170,7 +171,8 @@ func (s *snapshots) write(v *state.View, h consensus.Head, incomplete, whole str
 			err = errors.Join(err, os.Remove(incomplete))
 		}
 	}()
-	if err = snapshot.Write(f, v, h, snapshot.Options{Report: func(snapshot.Progress) error { return context.Cause(s.ctx) }}); err == nil {
+	if err = snapshot.Write(f, v, h,
+		snapshot.Options{Report: func(snapshot.Progress) error { return context.Cause(s.ctx) }}); err == nil {
 		err = f.commit()
 	}
 	if err = errors.Join(err, f.close()); err != nil {
@@ -200,7 +202,8 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 	if e.lost {
 		s.drop(e)
 		err := os.Remove(e.Name)
-		e.answer(errors.Join(exception.New(exception.SnapshotFinalization, "Snapshotted block was forked out of the chain.  ID: ${block_id}", "block_id", e.HeadID), err))
+		e.answer(errors.Join(exception.New(exception.SnapshotFinalization,
+			"Snapshotted block was forked out of the chain.  ID: ${block_id}", "block_id", e.HeadID), err))
 		return
 	}
 	e.naming = true
@@ -215,7 +218,8 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 func (s *snapshots) handleNamed(e *pendingSnapshot, final string, err error) {
 	s.drop(e)
 	if err != nil {
-		err = exception.Wrap(exception.SnapshotFinalization, err, "Unable to finalize valid snapshot of block number ${block_num}", "block_num", e.HeadNum)
+		err = exception.Wrap(exception.SnapshotFinalization, err,
+			"Unable to finalize valid snapshot of block number ${block_num}", "block_num", e.HeadNum)
 	} else {
 		e.Name = final
 	}
@@ -284,7 +288,9 @@ func (s *snapshots) startBlock(num uint32) {
 		return
 	}
 	if late := s.unwritten(); late != nil {
-		s.log.plugin.Warn(fmt.Sprintf("The scheduled snapshot of block %d is left out, because the snapshot of block %d is still being written. Schedule snapshots further apart",
+		s.log.plugin.Warn(fmt.Sprintf(
+			"The scheduled snapshot of block %d is left out, because the snapshot of block %d is still being "+
+				"written. Schedule snapshots further apart",
 			head.BlockNum, late.HeadNum))
 		return
 	}
@@ -325,7 +331,8 @@ func (s *snapshots) schedule(r *admin.SnapshotRequest) error {
 		}
 	}
 	if r.Start > r.End {
-		return exception.New(exception.InvalidSnapshotRequest, "End block number should be greater or equal to start block number")
+		return exception.New(exception.InvalidSnapshotRequest,
+			"End block number should be greater or equal to start block number")
 	}
 	if r.Start+r.Spacing > r.End {
 		return exception.New(exception.InvalidSnapshotRequest, "Block spacing exceeds defined by start and end range")
@@ -372,7 +379,8 @@ func (s *snapshots) save() {
 	if len(s.requests) > 0 {
 		stored := make([]storedRequest, 0, len(s.requests))
 		for _, r := range s.requests {
-			stored = append(stored, storedRequest{number(r.ID), r.Description, number(r.Spacing), number(r.Start), number(r.End)})
+			stored = append(stored, storedRequest{number(r.ID), r.Description, number(r.Spacing), number(r.Start),
+				number(r.End)})
 		}
 		list = stored
 	}

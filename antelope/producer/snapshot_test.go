@@ -73,7 +73,8 @@ func TestASnapshotGetsItsNameWhenItsBlockIsIrreversible(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if got := files(t, n.opt.SnapshotsDir); !slices.Equal(got, []string{".pending-snapshot-" + head.ID.String() + ".bin"}) {
+		if got := files(t, n.opt.SnapshotsDir); !slices.Equal(got,
+			[]string{".pending-snapshot-" + head.ID.String() + ".bin"}) {
 			t.Errorf("before the block is irreversible: %q", got)
 		}
 		for range 2 {
@@ -81,7 +82,8 @@ func TestASnapshotGetsItsNameWhenItsBlockIsIrreversible(t *testing.T) {
 			if a.error != nil {
 				t.Fatal(a.error)
 			}
-			if a.HeadID != head.ID || a.HeadNum != head.Num || a.Version != 6 || filepath.Base(a.Name) != "snapshot-"+head.ID.String()+".bin" {
+			if a.HeadID != head.ID || a.HeadNum != head.Num || a.Version != 6 || filepath.Base(a.Name) != "snapshot-"+
+				head.ID.String()+".bin" {
 				t.Errorf("%+v", a.Snapshot)
 			}
 		}
@@ -264,11 +266,13 @@ func TestASnapshotWhoseNameIsNotDurableWasNotMade(t *testing.T) {
 			// Of the names only the final one's folder is synced; of two renames it is the last.
 			nth := map[errorfs.Op]int{errorfs.Rename: 2, errorfs.SyncDir: 1}[op]
 			fired := bad.Inject(errorfs.Fault{Ops: op, Nth: nth, Err: syscall.EIO})
-			if _, err := n.CreateSnapshot(context.Background()); !exception.Is(err, exception.SnapshotFinalization) || fired() != 1 {
+			if _, err := n.CreateSnapshot(context.Background()); !exception.Is(err, exception.SnapshotFinalization) ||
+				fired() != 1 {
 				t.Errorf("%v failed %d times: %v", op, fired(), err)
 			}
 			time.Sleep(time.Second)
-			if s, err := n.CreateSnapshot(context.Background()); err != nil || !slices.Contains(files(t, n.opt.SnapshotsDir), filepath.Base(s.Name)) {
+			if s, err := n.CreateSnapshot(context.Background()); err != nil ||
+				!slices.Contains(files(t, n.opt.SnapshotsDir), filepath.Base(s.Name)) {
 				t.Errorf("the next one: %v, %v", s, err)
 			}
 		})
@@ -307,7 +311,10 @@ func TestAScheduleThatCannotBeSavedLeavesTheOneOfBefore(t *testing.T) {
 
 // Leap 4 wrote numbers for what has no end as 0.
 func FuzzSnapshotSchedule(f *testing.F) {
-	f.Add([]byte(`{"snapshot_requests":[{"snapshot_request_id":"3","snapshot_description":"d","block_spacing":"5","start_block_num":"1","end_block_num":"0"}]}`))
+	f.Add(
+		[]byte(
+			`{"snapshot_requests":[{"snapshot_request_id":"3","snapshot_description":"d","block_spacing":"5",` +
+				`"start_block_num":"1","end_block_num":"0"}]}`))
 	f.Add([]byte(`{"snapshot_requests":""}`))
 	f.Add([]byte(`{"snapshot_requests":[{"snapshot_request_id":3,"block_spacing":99999999999}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

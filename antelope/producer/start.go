@@ -84,8 +84,10 @@ func (p *Producer) begin() outcome {
 	pending, _ := p.chain.Pending()
 	p.producing = producing
 	if producing && !sameAuthority(pending.Authority, &b.scheduled.Authority) {
-		p.complain(slog.LevelError, fmt.Sprintf("Unexpected block signing authority, reverting to speculative mode! [expected: \"%+v\", actual: \"%+v\"]",
-			b.scheduled.Authority, *pending.Authority))
+		p.complain(slog.LevelError,
+			fmt.Sprintf(
+				"Unexpected block signing authority, reverting to speculative mode! [expected: \"%+v\", actual: \"%+v\"]",
+				b.scheduled.Authority, *pending.Authority))
 		p.producing = false
 	}
 	return p.fill(&b, pending)
@@ -134,14 +136,17 @@ func confirmedBlocks(b *beginning, head *consensus.HeaderState) uint16 {
 func (p *Producer) fill(b *beginning, pending chain.Pending) outcome {
 	head := p.chain.Head()
 	p.failures.clear(head.BlockNum, func(n types.Name, count uint32, reason string) {
-		p.log.plugin.Debug(fmt.Sprintf("Failed %d trxs, account: %s, sub bill: %dus, reason: %s", count, n, p.bills.Subjective(n, time.Now()), reason))
+		p.log.plugin.Debug(fmt.Sprintf("Failed %d trxs, account: %s, sub bill: %dus, reason: %s",
+			count, n, p.bills.Subjective(n, time.Now()), reason))
 	})
 	stop := func() bool { return p.interrupted(b.num) }
 	block := pending.Time.TimePoint()
 	waited := p.queue.len()
 	if removed, all := p.queue.removeExpired(block, stop); !all {
 		if p.producing {
-			p.log.plugin.Warn(fmt.Sprintf("Unable to process all expired transactions of the %d transactions in the unapplied queue before deadline %s, Expired %d",
+			p.log.plugin.Warn(fmt.Sprintf(
+				"Unable to process all expired transactions of the %d transactions in the unapplied queue before "+
+					"deadline %s, Expired %d",
 				waited, timeText(p.deadline), removed))
 		}
 		return exhausted

@@ -142,7 +142,8 @@ func TestThreeFailuresKeepAnAccountOutUntilTheWindowIsOver(t *testing.T) {
 }
 
 func candidate(id byte, expires types.TimePointSec) *execute.Candidate {
-	return &execute.Candidate{ID: trxID(id), Packed: new(types.PackedTransaction), Trx: &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: expires}}, Unprunable: 100}
+	return &execute.Candidate{ID: trxID(id), Packed: new(types.PackedTransaction),
+		Trx: &types.Transaction{TransactionHeader: types.TransactionHeader{Expiration: expires}}, Unprunable: 100}
 }
 
 func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
@@ -193,7 +194,9 @@ func TestAFullQueueRefusesWhatComesAndKeepsWhatWasAborted(t *testing.T) {
 	q := newQueue(2 * entrySize(candidate(1, 1)))
 	var refused error
 	for id := byte(1); id <= 3; id++ {
-		q.addIncoming(&entry{x: candidate(id, 1), from: incomingAPI, done: func(_ *types.TransactionTrace, err error) { refused = err }})
+		q.addIncoming(&entry{x: candidate(id, 1), from: incomingAPI, done: func(_ *types.TransactionTrace, err error) {
+			refused = err
+		}})
 	}
 	if q.len() != 1 || !exception.Is(refused, exception.TxResourceExhaustion) {
 		t.Errorf("%d wait, %v", q.len(), refused)

@@ -94,7 +94,9 @@ func (p *Producer) push(e *entry, deadline time.Time) result {
 		p.bills.exempts(first) || x.Kind.Transient()
 	if !unbilled && p.failures.exceeded(first) {
 		h := p.chain.Head()
-		err := exception.New(exception.TxCPUUsageExceeded, "transaction ${id} exceeded failure limit for account ${a} until ${next_reset_time}", "id", x.ID, "a", first, "next_reset_time", p.failures.reset(h.BlockNum, h.Header.Timestamp))
+		err := exception.New(exception.TxCPUUsageExceeded,
+			"transaction ${id} exceeded failure limit for account ${a} until ${next_reset_time}",
+			"id", x.ID, "a", first, "next_reset_time", p.failures.reset(h.BlockNum, h.Header.Timestamp))
 		p.refuse(x, e.done, err)
 		e.done = nil
 		return result{failed: true}
@@ -133,7 +135,9 @@ func (p *Producer) execute(x *execute.Candidate, bill execute.Billing) (*types.T
 }
 
 // billing says how long a transaction may run.
-func (p *Producer) billing(x *execute.Candidate, first types.Name, unbilled bool, deadline time.Time) (execute.Billing, error) {
+func (p *Producer) billing(
+	x *execute.Candidate, first types.Name, unbilled bool, deadline time.Time,
+) (execute.Billing, error) {
 	b := execute.Billing{Deadline: deadline, MaxTime: max(p.maxTime.Load(), 0), CPU: x.Billed}
 	if !unbilled {
 		b.Subjective = p.bills.Subjective(first, time.Now())
@@ -144,7 +148,8 @@ func (p *Producer) billing(x *execute.Candidate, first types.Name, unbilled bool
 			return b, err
 		}
 		// It may take twice what it took before, and no more.
-		if twice := x.Billed + int64(resource.Percent(uint64(x.Billed), 100*100)); !unlimited && (b.MaxTime == 0 || twice < b.MaxTime) {
+		if twice := x.Billed + int64(resource.Percent(uint64(x.Billed), 100*100)); !unlimited &&
+			(b.MaxTime == 0 || twice < b.MaxTime) {
 			b.MaxTime = twice
 		}
 	}

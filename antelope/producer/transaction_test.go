@@ -241,7 +241,8 @@ func TestAnAccountWhoseTransactionsFailIsNotTriedMoreThanThreeTimesABlock(t *tes
 				t.Fatalf("failure %d: %v", i, err)
 			}
 		}
-		if err := fail(); !exception.Is(err, exception.TxCPUUsageExceeded) || !strings.Contains(err.Error(), "exceeded failure limit for account eosio until 2020-") {
+		if err := fail(); !exception.Is(err, exception.TxCPUUsageExceeded) ||
+			!strings.Contains(err.Error(), "exceeded failure limit for account eosio until 2020-") {
 			t.Errorf("the fourth: %v", err)
 		}
 		time.Sleep(blockInterval)
@@ -272,7 +273,8 @@ func TestWhatTheChainHasNotSeenIsAnsweredWhenItExpires(t *testing.T) {
 		}()
 		synctest.Wait()
 		page, err := n.Unapplied(context.Background(), nil, 10, -1)
-		if err != nil || page.Size != 1 || page.Incoming != 1 || len(page.Transactions) != 1 || page.Transactions[0].Type != "incoming_api" ||
+		if err != nil || page.Size != 1 || page.Incoming != 1 || len(page.Transactions) != 1 ||
+			page.Transactions[0].Type != "incoming_api" ||
 			page.Transactions[0].FirstAction != name("newaccount") || page.More != nil {
 			t.Errorf("%+v, %v", page, err)
 		}
@@ -290,8 +292,10 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		n.run()
 		time.Sleep(2 * time.Second)
 		o, err := n.RuntimeOptions(ctx)
-		if err != nil || *o.MaxTransactionTime != 499 || *o.MaxIrreversibleAge != -1 || *o.ProduceOffset != 456 || o.Leeway != nil || *o.GreylistLimit != 1000 {
-			t.Errorf("%d %d %d %v %d, %v", *o.MaxTransactionTime, *o.MaxIrreversibleAge, *o.ProduceOffset, o.Leeway, *o.GreylistLimit, err)
+		if err != nil || *o.MaxTransactionTime != 499 || *o.MaxIrreversibleAge != -1 || *o.ProduceOffset != 456 ||
+			o.Leeway != nil || *o.GreylistLimit != 1000 {
+			t.Errorf("%d %d %d %v %d, %v", *o.MaxTransactionTime, *o.MaxIrreversibleAge, *o.ProduceOffset, o.Leeway,
+				*o.GreylistLimit, err)
 		}
 		change := admin.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)), Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
 		if err := n.SetRuntimeOptions(ctx, change); err != nil {
@@ -313,7 +317,8 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if err := n.RemoveGreylist(ctx, []types.Name{name("bob")}); err != nil {
 			t.Fatal(err)
 		}
-		if l := n.Greylist(); !slices.Equal(l, []types.Name{name("alice")}) || !n.Greylisted(name("alice")) || n.Greylisted(name("bob")) {
+		if l := n.Greylist(); !slices.Equal(l, []types.Name{name("alice")}) || !n.Greylisted(name("alice")) ||
+			n.Greylisted(name("bob")) {
 			t.Errorf("greylist %v", l)
 		}
 		if err := n.SetLists(ctx, execute.Lists{}); !exception.Is(err, exception.InvalidHTTPRequest) {
@@ -325,7 +330,8 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 		if l, err := n.Lists(ctx); err != nil || !l.ActorBlacklist[name("eosio")] {
 			t.Errorf("%+v, %v", l, err)
 		}
-		if _, err := n.push(n.maker.CreateAccount(name("alice"))); err == nil || exception.Of(err).Kind.Code != exception.ActorBlacklist.Code {
+		if _, err := n.push(n.maker.CreateAccount(name("alice"))); err == nil ||
+			exception.Of(err).Kind.Code != exception.ActorBlacklist.Code {
 			t.Errorf("an actor that is blacklisted: %v", err)
 		}
 	})
@@ -686,7 +692,8 @@ func TestABlockInterruptsATransactionThatIsNotItsProducers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Chain.Close() })
-	loop := []byte("\x00asm\x01\x00\x00\x00" + "\x01\x07\x01\x60\x03\x7e\x7e\x7e\x00" + "\x03\x02\x01\x00" + "\x05\x03\x01\x00\x01" +
+	loop := []byte("\x00asm\x01\x00\x00\x00" + "\x01\x07\x01\x60\x03\x7e\x7e\x7e\x00" + "\x03\x02\x01\x00" +
+		"\x05\x03\x01\x00\x01" +
 		"\x07\x09\x01\x05apply\x00\x00" + "\x0a\x09\x01\x07\x00\x03\x40\x0c\x00\x0b\x0b")
 	looper := name("looper")
 	first, err := m.Block(m.CreateAccount(looper), chaintest.SetCode(looper, loop))
@@ -779,7 +786,9 @@ func TestTraceLinesAreThoseOfNodeos(t *testing.T) {
 		}
 		for _, want := range []string{
 			fmt.Sprintf("[TRX_TRACE] Block %d for producer eosio is ACCEPTING tx: %s, auth: eosio, cpu: 1", num, good.ID),
-			fmt.Sprintf("[TRX_TRACE] Block %d for producer eosio is REJECTING tx: %s, auth: eosio, action: eosio:newaccount, Cannot create account named alice, as that name is already taken", num, bad.ID),
+			fmt.Sprintf(
+				"[TRX_TRACE] Block %d for producer eosio is REJECTING tx: %s, auth: eosio, action: eosio:newaccount, "+
+					"Cannot create account named alice, as that name is already taken", num, bad.ID),
 		} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("no line %q in\n%s", want, b.String())

@@ -74,15 +74,19 @@ func (t *turns) mayProduce(b *beginning) bool {
 	case t.paused.Load():
 		return no("production is explicitly paused")
 	case t.irreversibleTooOld(b.now):
-		return no("the irreversible block is too old [age:%ds, max:%ds]", int64(b.now.Sub(t.lib).Seconds()), int64(t.maxLIBAge.Seconds()))
+		return no("the irreversible block is too old [age:%ds, max:%ds]",
+			int64(b.now.Sub(t.lib).Seconds()), int64(t.maxLIBAge.Seconds()))
 	case silence != "":
 		return no(silence, times...)
 	case t.opt.MaxReversible > 0 && head.IsProper() && head.BlockNum-head.LIB() > t.opt.MaxReversible:
-		return no("max-reversible-blocks %d reached, head %d, lib %d, block %s", t.opt.MaxReversible, head.BlockNum, head.LIB(), b.slot)
+		return no("max-reversible-blocks %d reached, head %d, lib %d, block %s",
+			t.opt.MaxReversible, head.BlockNum, head.LIB(), b.slot)
 	case b.marked && b.mark.num > head.BlockNum:
-		return no("\"%s\" signed a block at a higher block number (%d) than the current fork's head (%d)", n, b.mark.num, head.BlockNum)
+		return no("\"%s\" signed a block at a higher block number (%d) than the current fork's head (%d)",
+			n, b.mark.num, head.BlockNum)
 	case b.marked && b.mark.slot >= b.slot:
-		return no("\"%s\" signed a block at the next block time or later (%s) than the pending block time (%s)", n, b.mark.slot, b.slot)
+		return no("\"%s\" signed a block at the next block time or later (%s) than the pending block time (%s)",
+			n, b.mark.slot, b.slot)
 	}
 	return true
 }

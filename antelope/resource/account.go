@@ -23,16 +23,24 @@ type AccountLimit struct {
 // MaxElasticMultiplier and above that is no restriction. now is the slot for
 // CurrentUsed, 0 for the last update. It tells too whether the greylist made a
 // difference (Leap: get_account_cpu_limit_ex).
-func CPULimit(c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, weight int64, greylist uint32, now types.BlockTimestamp) (AccountLimit, bool, error) {
+func CPULimit(
+	c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, weight int64, greylist uint32,
+	now types.BlockTimestamp,
+) (AccountLimit, bool, error) {
 	return accountLimit(&u.CPU, c.AccountCPUWindow, c.CPU.Max, st.VirtualCPU, weight, st.TotalCPUWeight, greylist, now)
 }
 
 // NetLimit is the same of network, in bytes.
-func NetLimit(c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, weight int64, greylist uint32, now types.BlockTimestamp) (AccountLimit, bool, error) {
+func NetLimit(
+	c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, weight int64, greylist uint32, now types.BlockTimestamp,
+) (AccountLimit, bool, error) {
 	return accountLimit(&u.Net, c.AccountNetWindow, c.Net.Max, st.VirtualNet, weight, st.TotalNetWeight, greylist, now)
 }
 
-func accountLimit(u *state.Usage, window uint32, blockMax, virtual uint64, weight int64, total uint64, greylist uint32, now types.BlockTimestamp) (AccountLimit, bool, error) {
+func accountLimit(
+	u *state.Usage, window uint32, blockMax, virtual uint64, weight int64, total uint64, greylist uint32,
+	now types.BlockTimestamp,
+) (AccountLimit, bool, error) {
 	a := AccountLimit{-1, -1, -1, types.BlockTimestamp(u.LastOrdinal), -1}
 	if weight < 0 || total == 0 {
 		return a, false, nil
@@ -79,8 +87,9 @@ func windowUseCeil(valueEx uint64, window uint32) types.Uint128 {
 
 func toInt64(v types.Uint128) (int64, error) {
 	if v.Hi != 0 || v.Lo > math.MaxInt64 {
-		return 0, exception.New(exception.RateLimitingStateInconsistent, "Casting a higher bit integer value ${v} to a lower bit integer value"+
-			" which cannot contain the value, valid range is [${min}, ${max}]", "v", v, "min", 0, "max", int64(math.MaxInt64))
+		return 0, exception.New(exception.RateLimitingStateInconsistent,
+			"Casting a higher bit integer value ${v} to a lower bit integer value"+
+				" which cannot contain the value, valid range is [${min}, ${max}]", "v", v, "min", 0, "max", int64(math.MaxInt64))
 	}
 	return int64(v.Lo), nil
 }
@@ -99,7 +108,9 @@ func (m *Manager) AccountNetLimit(n types.Name, greylist uint32) (int64, bool, e
 }
 
 // AccountCPULimitAt is [CPULimit] of an account.
-func (m *Manager) AccountCPULimitAt(n types.Name, greylist uint32, now types.BlockTimestamp) (AccountLimit, bool, error) {
+func (m *Manager) AccountCPULimitAt(
+	n types.Name, greylist uint32, now types.BlockTimestamp,
+) (AccountLimit, bool, error) {
 	c, st, u, l, err := m.account(n)
 	if err != nil {
 		return AccountLimit{}, false, err
@@ -108,7 +119,9 @@ func (m *Manager) AccountCPULimitAt(n types.Name, greylist uint32, now types.Blo
 }
 
 // AccountNetLimitAt is [NetLimit] of an account.
-func (m *Manager) AccountNetLimitAt(n types.Name, greylist uint32, now types.BlockTimestamp) (AccountLimit, bool, error) {
+func (m *Manager) AccountNetLimitAt(
+	n types.Name, greylist uint32, now types.BlockTimestamp,
+) (AccountLimit, bool, error) {
 	c, st, u, l, err := m.account(n)
 	if err != nil {
 		return AccountLimit{}, false, err
@@ -116,7 +129,9 @@ func (m *Manager) AccountNetLimitAt(n types.Name, greylist uint32, now types.Blo
 	return NetLimit(c, st, u, l.NetWeight, greylist, now)
 }
 
-func (m *Manager) account(n types.Name) (c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, l *state.ResourceLimits, err error) {
+func (m *Manager) account(
+	n types.Name,
+) (c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, l *state.ResourceLimits, err error) {
 	if c, st, err = m.rows(); err != nil {
 		return
 	}

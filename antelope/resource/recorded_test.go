@@ -46,8 +46,10 @@ func TestTheFirstAccountIsBilledAsNodeosRecordedIt(t *testing.T) {
 
 func TestTheFirstBlocksCountAsNodeosRecordedThem(t *testing.T) {
 	config, at := resource.Initial()
-	if config.CPU.Target != 20000 || config.CPU.Max != 200000 || config.Net.Target != 104857 || config.Net.Max != 1048576 ||
-		config.CPU.Periods != 120 || config.Net.MaxMultiplier != 1000 || config.AccountCPUWindow != 172800 || config.AccountNetWindow != 172800 {
+	if config.CPU.Target != 20000 || config.CPU.Max != 200000 || config.Net.Target != 104857 ||
+		config.Net.Max != 1048576 ||
+		config.CPU.Periods != 120 || config.Net.MaxMultiplier != 1000 || config.AccountCPUWindow != 172800 ||
+		config.AccountNetWindow != 172800 {
 		t.Errorf("the first configuration is %+v", config)
 	}
 	if want := (state.ResourceState{VirtualNet: 1048576, VirtualCPU: 200000}); at != want {
@@ -60,14 +62,18 @@ func TestTheFirstBlocksCountAsNodeosRecordedThem(t *testing.T) {
 		cpu, net uint64
 		want     state.ResourceState
 	}{
-		{2, 100, 0, state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 2}, AverageBlockCPU: state.Usage{LastOrdinal: 2, ValueEx: 833334, Consumed: 100},
-			VirtualNet: 1049625, VirtualCPU: 200200}},
+		{2, 100, 0, state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 2},
+			AverageBlockCPU: state.Usage{LastOrdinal: 2, ValueEx: 833334, Consumed: 100},
+			VirtualNet:      1049625, VirtualCPU: 200200}},
 		{3, 46100, 9824, state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 3, ValueEx: 81866667, Consumed: 9824},
-			AverageBlockCPU: state.Usage{LastOrdinal: 3, ValueEx: 384993056, Consumed: 46101}, VirtualNet: 1050675, VirtualCPU: 200400}},
+			AverageBlockCPU: state.Usage{LastOrdinal: 3, ValueEx: 384993056, Consumed: 46101}, VirtualNet: 1050675,
+			VirtualCPU: 200400}},
 		{4, 4100, 7928, state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 4, ValueEx: 147251111, Consumed: 8010},
-			AverageBlockCPU: state.Usage{LastOrdinal: 4, ValueEx: 415951447, Consumed: 4482}, VirtualNet: 1051726, VirtualCPU: 200600}},
+			AverageBlockCPU: state.Usage{LastOrdinal: 4, ValueEx: 415951447, Consumed: 4482}, VirtualNet: 1051726,
+			VirtualCPU: 200600}},
 		{5, 4100, 376, state.ResourceState{AverageBlockNet: state.Usage{LastOrdinal: 5, ValueEx: 149157352, Consumed: 523},
-			AverageBlockCPU: state.Usage{LastOrdinal: 5, ValueEx: 446651851, Consumed: 4513}, VirtualNet: 1052778, VirtualCPU: 200800}},
+			AverageBlockCPU: state.Usage{LastOrdinal: 5, ValueEx: 446651851, Consumed: 4513}, VirtualNet: 1052778,
+			VirtualCPU: 200800}},
 	} {
 		c.must(c.use(alice, b.cpu, b.net, b.number))
 		c.must(c.ProcessBlockUsage(b.number))

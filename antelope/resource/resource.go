@@ -239,7 +239,9 @@ func (m *Manager) VerifyRAM(n types.Name) error {
 		return err
 	}
 	if l.RAMBytes >= 0 && u.RAM > uint64(l.RAMBytes) {
-		return exception.New(exception.RAMUsageExceeded, "account ${account} has insufficient ram; needs ${needs} bytes has ${available} bytes", "account", n, "needs", u.RAM, "available", l.RAMBytes)
+		return exception.New(exception.RAMUsageExceeded,
+			"account ${account} has insufficient ram; needs ${needs} bytes has ${available} bytes",
+			"account", n, "needs", u.RAM, "available", l.RAMBytes)
 	}
 	return nil
 }

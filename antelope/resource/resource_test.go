@@ -197,11 +197,13 @@ func TestTheMessagesNameAccountAndUse(t *testing.T) {
 	c.account(types.N("everyone"), 0, 1, 1_000_000_000_0000-1_0000)
 	c.must(c.S.Begin())
 	c.fails(c.use(types.N("dan"), 35, 0, 1), exception.TxCPUUsageExceeded,
-		"authorizing account 'dan' has insufficient objective cpu resources for this transaction, used in window 35us, allowed in window 34us")
+		"authorizing account 'dan' has insufficient objective cpu resources for this transaction, used in window "+
+			"35us, allowed in window 34us")
 	c.must(c.S.Undo())
 	c.must(c.S.Begin())
 	c.fails(c.use(types.N("dan"), 0, 8, 1), exception.TxNetUsageExceeded,
-		"authorizing account 'dan' has insufficient net resources for this transaction, used in window 8, allowed in window 0")
+		"authorizing account 'dan' has insufficient net resources for this transaction, used in window 8, allowed "+
+			"in window 0")
 	c.must(c.S.Undo())
 	// A day later nothing of what was used counts any more.
 	c.must(c.use(types.N("dan"), 34, 0, 1))
@@ -257,7 +259,8 @@ func TestPendingLimitsHoldForRAMAtOnceAndForTotalsAfterTheBlock(t *testing.T) {
 		ram       int64
 		decreased bool
 		fits      bool
-	}{{1000, false, true}, {600, true, true}, {599, true, false}, {-1, false, true}, {2000, true, true}, {2001, false, true}} {
+	}{{1000, false, true}, {600, true, true}, {599, true, false}, {-1, false, true}, {2000, true, true},
+		{2001, false, true}} {
 		decreased, err := c.SetLimits(alice, step.ram, 50, 70)
 		c.must(err)
 		if decreased != step.decreased || (c.VerifyRAM(alice) == nil) != step.fits {
@@ -305,9 +308,10 @@ func TestAccountsThatDoNotExistAreReportedAsNodeosDoes(t *testing.T) {
 	_, err := c.RAMUsage(types.N("nobody"))
 	c.fails(err, exception.FCStd, "rethrow unknown key (eosio::chain::name): nobody: ")
 	_, _, _, err = c.Limits(types.N("nobody"))
-	c.fails(err, exception.FCStd, "rethrow unknown key (boost::tuples::tuple<bool, eosio::chain::name, boost::tuples::null_type, "+
-		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, "+
-		"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type>): (0 nobody): ")
+	c.fails(err, exception.FCStd,
+		"rethrow unknown key (boost::tuples::tuple<bool, eosio::chain::name, boost::tuples::null_type, "+
+			"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, "+
+			"boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type>): (0 nobody): ")
 }
 
 func TestParametersOfBlocksMustMakeSense(t *testing.T) {

@@ -65,7 +65,8 @@ func decay(u *state.Usage, ordinal, window uint32) error {
 	value := uint64(0)
 	if passed := ordinal - u.LastOrdinal; passed < window {
 		var err error
-		if value, err = scale(u.ValueEx, state.Ratio{Numerator: uint64(window - passed), Denominator: uint64(window)}); err != nil {
+		if value, err = scale(u.ValueEx,
+			state.Ratio{Numerator: uint64(window - passed), Denominator: uint64(window)}); err != nil {
 			return err
 		}
 	}
@@ -136,7 +137,9 @@ func (m *Manager) AddTransactionUsage(accounts []types.Name, cpuUS, netBytes uin
 }
 
 // bill adds a transaction to one account and compares with its limits.
-func (m *Manager) bill(n types.Name, c *state.ResourceConfig, st *state.ResourceState, cpuUS, netBytes uint64, slot uint32) error {
+func (m *Manager) bill(
+	n types.Name, c *state.ResourceConfig, st *state.ResourceState, cpuUS, netBytes uint64, slot uint32,
+) error {
 	u, err := m.usage(n)
 	if err != nil {
 		return err
@@ -155,14 +158,20 @@ func (m *Manager) bill(n types.Name, c *state.ResourceConfig, st *state.Resource
 		used := windowUse(u.CPU.ValueEx, c.AccountCPUWindow)
 		most := windowLimit(st.VirtualCPU, c.AccountCPUWindow, l.CPUWeight, st.TotalCPUWeight)
 		if used.Compare(most) > 0 {
-			return exception.New(exception.TxCPUUsageExceeded, "authorizing account '${n}' has insufficient objective cpu resources for this transaction, used in window ${cpu_used_in_window}us, allowed in window ${max_user_use_in_window}us", "n", n, "cpu_used_in_window", used, "max_user_use_in_window", most)
+			return exception.New(exception.TxCPUUsageExceeded,
+				"authorizing account '${n}' has insufficient objective cpu resources for this transaction, used in "+
+					"window ${cpu_used_in_window}us, allowed in window ${max_user_use_in_window}us",
+				"n", n, "cpu_used_in_window", used, "max_user_use_in_window", most)
 		}
 	}
 	if l.NetWeight >= 0 && st.TotalNetWeight > 0 {
 		used := windowUse(u.Net.ValueEx, c.AccountNetWindow)
 		most := windowLimit(st.VirtualNet, c.AccountNetWindow, l.NetWeight, st.TotalNetWeight)
 		if used.Compare(most) > 0 {
-			return exception.New(exception.TxNetUsageExceeded, "authorizing account '${n}' has insufficient net resources for this transaction, used in window ${net_used_in_window}, allowed in window ${max_user_use_in_window}", "n", n, "net_used_in_window", used, "max_user_use_in_window", most)
+			return exception.New(exception.TxNetUsageExceeded,
+				"authorizing account '${n}' has insufficient net resources for this transaction, used in window "+
+					"${net_used_in_window}, allowed in window ${max_user_use_in_window}",
+				"n", n, "net_used_in_window", used, "max_user_use_in_window", most)
 		}
 	}
 	return nil

@@ -37,7 +37,8 @@ type average struct {
 func (a *average) add(units, ordinal, window uint64) (ok bool) {
 	scaled := new(big.Int).Mul(wide(units), million)
 	part := ceil(scaled, wide(window))
-	if !scaled.IsUint64() || !new(big.Int).Add(a.consumed, wide(units)).IsUint64() || !new(big.Int).Add(a.value, part).IsUint64() {
+	if !scaled.IsUint64() || !new(big.Int).Add(a.consumed, wide(units)).IsUint64() ||
+		!new(big.Int).Add(a.value, part).IsUint64() {
 		return false
 	}
 	if ordinal < a.last {
@@ -201,7 +202,8 @@ func TestCurrentUseDecaysWithTime(t *testing.T) {
 			if now <= 1 {
 				want = a.Used
 			}
-			if a.Used < r.used || a.Used > r.used+1 || a.CurrentUsed != want || a.LastUpdate != 1 || a.Available != a.Max-a.Used {
+			if a.Used < r.used || a.Used > r.used+1 || a.CurrentUsed != want || a.LastUpdate != 1 ||
+				a.Available != a.Max-a.Used {
 				t.Errorf("at %d: %+v, want %d used now", now, a, want)
 			}
 		}
@@ -223,7 +225,8 @@ func TestTheGreylistCapsTheVirtualLimit(t *testing.T) {
 		c.must(err)
 		net, greylistedNet, err := c.AccountNetLimit(alice, g.limit)
 		c.must(err)
-		if cpu != g.times*blockCPU*resource.AccountWindow || net != g.times*blockNet*resource.AccountWindow || greylisted != g.greylisted || greylistedNet != g.greylisted {
+		if cpu != g.times*blockCPU*resource.AccountWindow || net != g.times*blockNet*resource.AccountWindow ||
+			greylisted != g.greylisted || greylistedNet != g.greylisted {
 			t.Errorf("limit %d: %d us (%v), %d bytes (%v)", g.limit, cpu, greylisted, net, greylistedNet)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // What clients of a history may cost. What each bound keeps a hostile client from is in
-// docs/testing-faults.md.
+// docs/testing/faults.md.
 
 // Memory of a history for all its clients, in bytes.
 const (

@@ -197,7 +197,9 @@ func FromFile(f *os.File) (*Reader, error) {
 
 func (r *Reader) read(b []byte, at int64) error {
 	if at > r.size-int64(len(b)) {
-		return exception.New(exception.Snapshot, "Binary snapshot ends at offset ${offset}, where ${missing} bytes are missing", "offset", r.size, "missing", at+int64(len(b))-r.size)
+		return exception.New(exception.Snapshot,
+			"Binary snapshot ends at offset ${offset}, where ${missing} bytes are missing",
+			"offset", r.size, "missing", at+int64(len(b))-r.size)
 	}
 	if n, err := r.src.ReadAt(b, at); n < len(b) {
 		return fmt.Errorf("read %d bytes at offset %d of the snapshot: %w", len(b), at, err)
@@ -217,7 +219,9 @@ func (r *Reader) readPlace(at int64) (next int64, err error) {
 		return -1, nil
 	}
 	if size < 9 || size > uint64(r.size-at-8) {
-		return 0, exception.New(exception.Snapshot, "Section at offset ${offset} of the binary snapshot has ${size} bytes, of which ${left} are there", "offset", at, "size", size, "left", r.size-at-8)
+		return 0, exception.New(exception.Snapshot,
+			"Section at offset ${offset} of the binary snapshot has ${size} bytes, of which ${left} are there",
+			"offset", at, "size", size, "left", r.size-at-8)
 	}
 	n := min(16+maxName, int64(8+size))
 	if err := r.read(b[8:n], at+8); err != nil {
@@ -228,11 +232,13 @@ func (r *Reader) readPlace(at int64) (next int64, err error) {
 		length++
 	}
 	if 16+length == int(n) {
-		return 0, exception.New(exception.Snapshot, "Section at offset ${offset} of the binary snapshot has no name", "offset", at)
+		return 0, exception.New(exception.Snapshot, "Section at offset ${offset} of the binary snapshot has no name",
+			"offset", at)
 	}
 	p := sectionRange{name: string(b[16 : 16+length]), rows: binary.LittleEndian.Uint64(b[8:]), from: at + 17 + int64(length), to: at + 8 + int64(size)}
 	if p.rows > uint64(p.to-p.from) {
-		return 0, exception.New(exception.Snapshot, "Section ${name} at offset ${offset} of the binary snapshot has ${rows} rows in ${size} bytes",
+		return 0, exception.New(exception.Snapshot,
+			"Section ${name} at offset ${offset} of the binary snapshot has ${rows} rows in ${size} bytes",
 			"name", p.name, "offset", at, "rows", p.rows, "size", p.to-p.from)
 	}
 	r.sections = append(r.sections, p)
@@ -276,7 +282,8 @@ func (s *Section) Offset() int64 { return s.at }
 // next call.
 func (s *Section) Next(v interface{ Read(*serial.Reader) }) error {
 	if s.left == 0 {
-		return exception.New(exception.Snapshot, "Section ${name} of the binary snapshot has more than ${rows} rows", "name", s.name, "rows", s.rows)
+		return exception.New(exception.Snapshot, "Section ${name} of the binary snapshot has more than ${rows} rows",
+			"name", s.name, "rows", s.rows)
 	}
 	for {
 		s.serial.Reset(s.buf[s.next:])
@@ -292,7 +299,8 @@ func (s *Section) Next(v interface{ Read(*serial.Reader) }) error {
 				continue
 			}
 		}
-		return exception.Wrap(exception.Snapshot, err, "Row ${row} of section ${name} of the binary snapshot, which starts at offset ${offset}, cannot be read",
+		return exception.Wrap(exception.Snapshot, err,
+			"Row ${row} of section ${name} of the binary snapshot, which starts at offset ${offset}, cannot be read",
 			"row", s.rows-s.left, "name", s.name, "offset", s.at)
 	}
 	s.left--
@@ -319,10 +327,14 @@ func (s *Section) fill() (bool, error) {
 // Close makes sure that all rows were read, and nothing is left.
 func (s *Section) Close() error {
 	if s.left > 0 {
-		return exception.New(exception.Snapshot, "Section ${name} of the binary snapshot has ${rows} rows more than expected, from offset ${offset} on", "name", s.name, "rows", s.left, "offset", s.at)
+		return exception.New(exception.Snapshot,
+			"Section ${name} of the binary snapshot has ${rows} rows more than expected, from offset ${offset} on",
+			"name", s.name, "rows", s.left, "offset", s.at)
 	}
 	if s.at != s.to {
-		return exception.New(exception.Snapshot, "Section ${name} of the binary snapshot has ${size} bytes after its last row, at offset ${offset}", "name", s.name, "size", s.to-s.at, "offset", s.at)
+		return exception.New(exception.Snapshot,
+			"Section ${name} of the binary snapshot has ${size} bytes after its last row, at offset ${offset}",
+			"name", s.name, "size", s.to-s.at, "offset", s.at)
 	}
 	return nil
 }

@@ -110,7 +110,8 @@ func TestRowsOfAllSizesComeBack(t *testing.T) {
 }
 
 func TestContainersThatAreDamagedAreRefused(t *testing.T) {
-	whole := container(t, []string{"first", "second"}, map[string][]blob{"first": {blob("ab"), blob("c")}, "second": {blob("d")}})
+	whole := container(t, []string{"first", "second"},
+		map[string][]blob{"first": {blob("ab"), blob("c")}, "second": {blob("d")}})
 	if _, err := open(whole); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,8 @@ func TestRowsThatDoNotFitTheirSectionAreRefused(t *testing.T) {
 		t.Errorf("closed with a row left: %v", err)
 	}
 	err := s.Next(new(blob))
-	if !exception.Is(err, exception.Snapshot) || !errors.Is(err, serial.ErrShort) || !strings.Contains(err.Error(), "offset") {
+	if !exception.Is(err, exception.Snapshot) || !errors.Is(err, serial.ErrShort) ||
+		!strings.Contains(err.Error(), "offset") {
 		t.Errorf("a row that ends after its section: %v", err)
 	}
 	shorter := bytes.Clone(b)
@@ -303,7 +305,8 @@ func (r *Reader) names() (names []string) {
 }
 
 func FuzzContainer(f *testing.F) {
-	f.Add(container(f, []string{versionSection, accountSection}, map[string][]blob{versionSection: {blob("abc")}, accountSection: {blob("d")}}))
+	f.Add(container(f, []string{versionSection, accountSection},
+		map[string][]blob{versionSection: {blob("abc")}, accountSection: {blob("d")}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := open(b)
 		if err != nil {

@@ -78,7 +78,8 @@ func TestSnapshotsThatDoNotFitTogetherAreRefused(t *testing.T) {
 		}
 		return b
 	}
-	correction, limits, transaction := rows("account_ram_correction_object"), rows("resource_limits::resource_limits_object"), rows("transaction_object")
+	correction, limits, transaction := rows("account_ram_correction_object"), rows(
+		"resource_limits::resource_limits_object"), rows("transaction_object")
 	orphan := append(word(1, 2, 3, 0, 0), 0, 0, 0, 0, 0, 0, 0)
 	reserved := append(word(0, 0, 0, 0, 0), 0, 0, 0, 0, 0, 0, 0)
 	table := append(word(1, 2, 3, 4), 2, 0, 0, 0)

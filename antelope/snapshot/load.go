@@ -26,7 +26,9 @@ func rowsVersion(r *Reader) (uint32, error) {
 		return 0, err
 	}
 	if v.version < MinVersion || v.version > SpringVersion {
-		return 0, exception.New(exception.SnapshotValidation, "Unsupported version of chain snapshot: ${version}. Supported version must be between ${min} and ${max} inclusive.", "version", v.version, "min", MinVersion, "max", SpringVersion)
+		return 0, exception.New(exception.SnapshotValidation,
+			"Unsupported version of chain snapshot: ${version}. Supported version must be between ${min} and "+
+				"${max} inclusive.", "version", v.version, "min", MinVersion, "max", SpringVersion)
 	}
 	if v.version == refusedVersion {
 		return 0, exception.New(exception.Snapshot, "v7 snapshots are not supported anymore in Spring 1.0.1 and above")
@@ -121,7 +123,8 @@ func one(r *Reader, name string, row readable) error {
 		return err
 	}
 	if s.Len() != 1 {
-		return exception.New(exception.Snapshot, "Section ${name} of the binary snapshot has ${rows} rows instead of one", "name", name, "rows", s.Len())
+		return exception.New(exception.Snapshot,
+			"Section ${name} of the binary snapshot has ${rows} rows instead of one", "name", name, "rows", s.Len())
 	}
 	if err := s.Next(row); err != nil {
 		return err
@@ -301,7 +304,8 @@ func (l *loader) correction(s *Section) error {
 
 func (l *loader) summary(s *Section) error {
 	if s.Len() != summaries {
-		return exception.New(exception.Snapshot, "${rows} block summaries instead of ${expected}", "rows", s.Len(), "expected", summaries)
+		return exception.New(exception.Snapshot, "${rows} block summaries instead of ${expected}",
+			"rows", s.Len(), "expected", summaries)
 	}
 	var row summaryRow
 	if err := l.next(s, &row); err != nil {
@@ -330,7 +334,8 @@ func (l *loader) loadDeferred(s *Section) error {
 	if twice, err := l.s.Deferred(state.DeferredKey{Sender: row.Sender, SenderID: row.SenderID}); err != nil {
 		return err
 	} else if twice != nil {
-		return exception.New(exception.Snapshot, "generated transaction ${id} of ${sender} occurs twice", "id", row.SenderID, "sender", row.Sender)
+		return exception.New(exception.Snapshot, "generated transaction ${id} of ${sender} occurs twice",
+			"id", row.SenderID, "sender", row.Sender)
 	}
 	if twice, err := l.s.DeferredByTrxID(row.TrxID); err != nil {
 		return err
@@ -362,7 +367,8 @@ func (l *loader) permission(s *Section) error {
 	switch {
 	case l.nth == 0:
 		a := &p.Authority
-		if p.Parent != 0 || p.Key != (state.PermissionKey{}) || p.LastUpdated != 0 || a.Threshold != 0 || len(a.Keys)+len(a.Accounts)+len(a.Waits) > 0 {
+		if p.Parent != 0 || p.Key != (state.PermissionKey{}) || p.LastUpdated != 0 || a.Threshold != 0 ||
+			len(a.Keys)+len(a.Accounts)+len(a.Waits) > 0 {
 			return exception.New(exception.Snapshot, "Unexpected content of reserved permission 0")
 		}
 	case p.Parent != 0:
@@ -371,7 +377,9 @@ func (l *loader) permission(s *Section) error {
 			return err
 		}
 		if parent == nil {
-			return exception.New(exception.Snapshot, "permission ${name} of ${owner} has a parent ${parent} that is not there", "name", p.Key.Name, "owner", p.Key.Owner, "parent", p.Parent)
+			return exception.New(exception.Snapshot,
+				"permission ${name} of ${owner} has a parent ${parent} that is not there",
+				"name", p.Key.Name, "owner", p.Key.Owner, "parent", p.Parent)
 		}
 	}
 	_, err := l.s.Permissions.Create(p.Key, *p)
@@ -427,7 +435,8 @@ func (l *loader) table(s *Section) error {
 		total += n
 	}
 	if total != uint64(table.Count) {
-		return exception.New(exception.Snapshot, "table ${table} of ${code} in scope ${scope} has ${rows} rows where ${counted} are counted",
+		return exception.New(exception.Snapshot,
+			"table ${table} of ${code} in scope ${scope} has ${rows} rows where ${counted} are counted",
 			"table", key.Table, "code", key.Code, "scope", key.Scope, "rows", total, "counted", table.Count)
 	}
 	return nil
@@ -437,7 +446,8 @@ func (l *loader) table(s *Section) error {
 // keys, and none twice.
 func ascending(key state.TableKey, i countRow, last, primary uint64) error {
 	if i > 0 && primary <= last {
-		return exception.New(exception.Snapshot, "rows ${first} and ${second} of table ${table} of ${code} in scope ${scope} are in the wrong order",
+		return exception.New(exception.Snapshot,
+			"rows ${first} and ${second} of table ${table} of ${code} in scope ${scope} are in the wrong order",
 			"first", last, "second", primary, "table", key.Table, "code", key.Code, "scope", key.Scope)
 	}
 	return nil

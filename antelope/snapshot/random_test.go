@@ -53,7 +53,8 @@ func (f *randomRows) authority() (a types.Authority) {
 			k.Key.Type, k.Key.RPID = types.WebAuthn, "example.com"
 		}
 		a.Keys = append(a.Keys, k)
-		a.Accounts = append(a.Accounts, types.PermissionLevelWeight{Permission: types.PermissionLevel{Actor: f.name(), Permission: f.name()}, Weight: 2})
+		a.Accounts = append(a.Accounts,
+			types.PermissionLevelWeight{Permission: types.PermissionLevel{Actor: f.name(), Permission: f.name()}, Weight: 2})
 		a.Waits = append(a.Waits, types.WaitWeight{WaitSec: f.rng.Uint32(), Weight: 3})
 	}
 	return a
@@ -83,8 +84,9 @@ func (f *randomRows) fill() {
 		f.must(err)
 		f.must(f.s.SetCodeBytes(code.Key, f.bytes(f.rng.IntN(5000))))
 		f.must(f.s.CreateDeferred(&state.Deferred{
-			TrxID: f.digest(), Sender: f.name(), SenderID: types.Uint128{Lo: f.rng.Uint64(), Hi: f.rng.Uint64()}, Payer: f.name(),
-			DelayUntil: types.TimePoint(f.rng.Int64()), Expiration: types.TimePoint(f.rng.Int64()), Published: 1, Packed: f.bytes(i * 10),
+			TrxID: f.digest(), Sender: f.name(), SenderID: types.Uint128{Lo: f.rng.Uint64(), Hi: f.rng.Uint64()},
+			Payer: f.name(), DelayUntil: types.TimePoint(f.rng.Int64()), Expiration: types.TimePoint(f.rng.Int64()),
+			Published: 1, Packed: f.bytes(i * 10),
 		}))
 		f.must(f.s.SetBlockSummary(uint16(f.rng.Uint32()), f.digest()))
 		_, err = f.s.RecordTransaction(f.digest(), types.TimePointSec(1_900_000_000+f.rng.Uint32N(1000)))
@@ -103,13 +105,16 @@ func (f *randomRows) account() {
 	_, err := f.s.Accounts.Create(n, state.Account{Name: n, Created: types.BlockTimestamp(f.rng.Uint32())})
 	f.must(err)
 	f.must(f.s.SetABI(n, f.bytes(f.rng.IntN(100))))
-	_, err = f.s.Metadata.Create(n, state.AccountMetadata{Name: n, RecvSequence: f.rng.Uint64(), CodeHash: f.digest(), Flags: 1, LastCodeUpdate: 5})
+	_, err = f.s.Metadata.Create(n, state.AccountMetadata{Name: n, RecvSequence: f.rng.Uint64(), CodeHash: f.digest(),
+		Flags: 1, LastCodeUpdate: 5})
 	f.must(err)
 	_, err = f.s.RAMCorrections.Create(n, state.RAMCorrection{Name: n, Correction: f.rng.Uint64()})
 	f.must(err)
-	_, err = f.s.Limits.Create(n, state.ResourceLimits{Owner: n, NetWeight: -1, CPUWeight: f.rng.Int64(), RAMBytes: -f.rng.Int64()})
+	_, err = f.s.Limits.Create(n, state.ResourceLimits{Owner: n, NetWeight: -1, CPUWeight: f.rng.Int64(),
+		RAMBytes: -f.rng.Int64()})
 	f.must(err)
-	_, err = f.s.Usages.Create(n, state.ResourceUsage{Owner: n, Net: state.Usage{LastOrdinal: 1, ValueEx: f.rng.Uint64(), Consumed: 3}, RAM: f.rng.Uint64()})
+	_, err = f.s.Usages.Create(n, state.ResourceUsage{Owner: n,
+		Net: state.Usage{LastOrdinal: 1, ValueEx: f.rng.Uint64(), Consumed: 3}, RAM: f.rng.Uint64()})
 	f.must(err)
 	if first, err := f.s.Permissions.Get(state.PermissionKey{}); err != nil || first == nil {
 		_, err = f.s.Permissions.Create(state.PermissionKey{}, state.Permission{})
@@ -117,7 +122,8 @@ func (f *randomRows) account() {
 	}
 	parent := types.Name(0)
 	for range 1 + f.rng.IntN(3) {
-		p := state.Permission{Key: state.PermissionKey{Owner: n, Name: f.name()}, Parent: parent, LastUpdated: 7, LastUsed: types.TimePoint(f.rng.Int64()), Authority: f.authority()}
+		p := state.Permission{Key: state.PermissionKey{Owner: n, Name: f.name()}, Parent: parent, LastUpdated: 7,
+			LastUsed: types.TimePoint(f.rng.Int64()), Authority: f.authority()}
 		_, err = f.s.Permissions.Create(p.Key, p)
 		f.must(err)
 		parent = p.Key.Name
@@ -203,9 +209,11 @@ func TestContractTablesAreLaidOutAsTheOriginalsAre(t *testing.T) {
 		if kind == state.IndexDouble {
 			words[0] = math.Float64bits(-2.5)
 		}
-		must(t, d.state.PutIndexRow(kind, key, state.IndexRow{Primary: 9, Payer: 10, Secondary: state.SecondaryKey{Words: words}}))
+		must(t, d.state.PutIndexRow(kind, key,
+			state.IndexRow{Primary: 9, Payer: 10, Secondary: state.SecondaryKey{Words: words}}))
 	}
-	must(t, d.state.PutIndexRow(state.Index64, key, state.IndexRow{Primary: 8, Payer: 10, Secondary: state.SecondaryKey{Words: [4]uint64{99}}}))
+	must(t, d.state.PutIndexRow(state.Index64, key,
+		state.IndexRow{Primary: 8, Payer: 10, Secondary: state.SecondaryKey{Words: [4]uint64{99}}}))
 
 	var want []byte
 	words := func(list ...uint64) {
@@ -278,7 +286,8 @@ func TestExpiredTransactionsAreLeftOut(t *testing.T) {
 func TestTheReservedPermissionSharesTheUsageOfTheNextOne(t *testing.T) {
 	d := newDatabase(t)
 	must(t, d.state.Initialise(state.Singletons{}))
-	for i, p := range []state.Permission{{}, {Key: state.PermissionKey{Owner: 1, Name: 2}, LastUsed: 77}, {Key: state.PermissionKey{Owner: 3, Name: 2}, LastUsed: 88}} {
+	for i, p := range []state.Permission{{}, {Key: state.PermissionKey{Owner: 1, Name: 2}, LastUsed: 77},
+		{Key: state.PermissionKey{Owner: 3, Name: 2}, LastUsed: 88}} {
 		_, err := d.state.Permissions.Create(p.Key, p)
 		must(t, err)
 		rows := sectionOf(t, write(t, d.view(t), head()), "eosio::chain::permission_object")
@@ -314,10 +323,12 @@ func TestProgressIsReportedAndMayEndTheWork(t *testing.T) {
 		t.Errorf("%d reports, last %+v: %v", calls, last, err)
 	}
 	stop := errors.New("stop")
-	if _, err := snapshot.Hash(view, h, snapshot.Options{Report: func(snapshot.Progress) error { return stop }}); !errors.Is(err, stop) {
+	if _, err := snapshot.Hash(view, h,
+		snapshot.Options{Report: func(snapshot.Progress) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("writing that was stopped: %v", err)
 	}
-	if _, err := snapshot.Load(r, newDatabase(t).state, func(snapshot.Progress) error { return stop }); !errors.Is(err, stop) {
+	if _, err := snapshot.Load(r, newDatabase(t).state,
+		func(snapshot.Progress) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("loading that was stopped: %v", err)
 	}
 	if _, err := snapshot.Load(r, d.state, nil); !exception.Is(err, exception.Snapshot) {

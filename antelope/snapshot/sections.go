@@ -70,9 +70,13 @@ func (o *Options) complete(head consensus.Head) error {
 	}
 	switch {
 	case o.Version != LeapVersion && o.Version != SpringVersion:
-		return exception.New(exception.Snapshot, "Snapshots of version ${version} are not written; ${leap} and ${spring} are", "version", o.Version, "leap", LeapVersion, "spring", SpringVersion)
+		return exception.New(exception.Snapshot,
+			"Snapshots of version ${version} are not written; ${leap} and ${spring} are",
+			"version", o.Version, "leap", LeapVersion, "spring", SpringVersion)
 	case o.Version == LeapVersion && head.Finality != nil:
-		return exception.New(exception.Snapshot, "Block ${num} follows Savanna's rules, which snapshots of version ${leap} have no room for: use version ${spring}", "num", head.BlockNum, "leap", LeapVersion, "spring", SpringVersion)
+		return exception.New(exception.Snapshot,
+			"Block ${num} follows Savanna's rules, which snapshots of version ${leap} have no room for: use "+
+				"version ${spring}", "num", head.BlockNum, "leap", LeapVersion, "spring", SpringVersion)
 	}
 	return nil
 }

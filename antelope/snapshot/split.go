@@ -59,7 +59,9 @@ func (e *exporter) contractSections() []written {
 
 // eachTable writes a section: count says how many of its rows a table has, and rows writes their
 // number and them.
-func (e *exporter) eachTable(count func(*state.ContractTable) (countRow, error), rows func(*state.ContractTable, countRow) error) error {
+func (e *exporter) eachTable(
+	count func(*state.ContractTable) (countRow, error), rows func(*state.ContractTable, countRow) error,
+) error {
 	next := ordinalRow(0)
 	return e.view.Tables.EachByID(func(t *state.ContractTable) error {
 		ordinal := next
@@ -140,7 +142,8 @@ func (t *tables) find(r *Reader, ordinal uint64, first bool) (key state.TableKey
 		}
 	}
 	if ordinal < t.next || ordinal >= uint64(len(t.left)) {
-		return key, exception.New(exception.Snapshot, "rows of table ${ordinal} of ${tables} are not in order", "ordinal", ordinal, "tables", len(t.left))
+		return key, exception.New(exception.Snapshot, "rows of table ${ordinal} of ${tables} are not in order",
+			"ordinal", ordinal, "tables", len(t.left))
 	}
 	for ; t.next <= ordinal; t.next++ {
 		if err := t.at.Next(&t.row); err != nil {
@@ -165,6 +168,7 @@ func (l *loader) checkTables() error {
 }
 
 func (l *loader) wrongTable(key state.TableKey, than string) error {
-	return exception.New(exception.Snapshot, "table ${table} of ${code} in scope ${scope} has "+than+" rows than it counts",
+	return exception.New(exception.Snapshot, "table ${table} of ${code} in scope ${scope} has "+than+
+		" rows than it counts",
 		"table", key.Table, "code", key.Code, "scope", key.Scope)
 }

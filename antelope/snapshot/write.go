@@ -308,7 +308,8 @@ func (e *exporter) countIndex(t *state.ContractTable, k state.Kind) (n countRow,
 
 // wrongCount says that a table has not as many rows as it counts.
 func wrongCount(t *state.ContractTable, want, got countRow) error {
-	return exception.New(exception.Snapshot, "table ${table} of ${code} in scope ${scope} has ${rows} rows where ${counted} are counted",
+	return exception.New(exception.Snapshot,
+		"table ${table} of ${code} in scope ${scope} has ${rows} rows where ${counted} are counted",
 		"table", t.Key.Table, "code", t.Key.Code, "scope", t.Key.Scope, "rows", got, "counted", want)
 }
 

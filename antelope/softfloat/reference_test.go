@@ -135,7 +135,8 @@ func pattern(r *rand.Rand) uint64 {
 
 func randomF128(r *rand.Rand) F128 {
 	a := F128{pattern(r), pattern(r)}
-	exponents := []uint64{0, 1, 2, 112, 113, 0x3fff, 0x7ffe, 0x7ffd, 0x5fff, 0x1fff, 0x3fff - 16382/2, bias128 - 1074, bias128 - 149}
+	exponents := []uint64{0, 1, 2, 112, 113, 0x3fff, 0x7ffe, 0x7ffd, 0x5fff, 0x1fff, 0x3fff - 16382/2, bias128 - 1074,
+		bias128 - 149}
 	switch r.IntN(4) {
 	case 0:
 		a.Hi = a.Hi&^inf128 | exponents[r.IntN(len(exponents))]<<48
@@ -283,7 +284,8 @@ func TestIntegersAreRoundedOnce(t *testing.T) {
 			want *big.Int
 		}{
 			{F128FromUint64(lo), new(big.Int).SetUint64(lo)}, {F128FromInt64(int64(lo)), big.NewInt(int64(lo))},
-			{F128FromUint32(uint32(lo)), big.NewInt(int64(uint32(lo)))}, {F128FromInt32(int32(lo)), big.NewInt(int64(int32(lo)))},
+			{F128FromUint32(uint32(lo)), big.NewInt(int64(uint32(lo)))},
+			{F128FromInt32(int32(lo)), big.NewInt(int64(int32(lo)))},
 		} {
 			if v, acc := bigOf(c.got).Int(nil); v.Cmp(c.want) != 0 || acc != big.Exact {
 				t.Fatalf("%s became %s", c.want, v)

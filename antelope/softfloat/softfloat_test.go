@@ -33,9 +33,11 @@ func TestNaNsAreThoseOfSoftFloat(t *testing.T) {
 	for i, c := range []struct{ got, want F128 }{
 		{signalling.Add(quietA), F128{5, inf128 | quiet128}}, {quietA.Add(signalling), quietA}, {quietB.Sub(quietA), quietB},
 		{quad(1).Sub(quietA), quietA}, {quad(0).Mul(signalling), F128{5, inf128 | quiet128}}, {quietA.Div(quad(0)), quietA},
-		{inf.Sub(inf), invalid}, {inf.Add(inf.Neg()), invalid}, {inf.Mul(quad(0)), invalid}, {quad(0).Mul(inf.Neg()), invalid},
+		{inf.Sub(inf), invalid}, {inf.Add(inf.Neg()), invalid}, {inf.Mul(quad(0)), invalid},
+		{quad(0).Mul(inf.Neg()), invalid},
 		{inf.Div(inf), invalid}, {quad(0).Div(quad(0)), invalid}, {quad(1).Div(quad(0).Neg()), inf.Neg()},
-		{inf.Add(quad(1)), inf}, {quad(1).Sub(inf), inf.Neg()}, {inf.Mul(quad(-2)), inf.Neg()}, {quad(-2).Div(inf), quad(0).Neg()},
+		{inf.Add(quad(1)), inf}, {quad(1).Sub(inf), inf.Neg()}, {inf.Mul(quad(-2)), inf.Neg()},
+		{quad(-2).Div(inf), quad(0).Neg()},
 		{signalling.Neg(), F128{5, sign128 | inf128}},
 		{signalling32.F128(), F128{0, 0x7fff800002000000}}, {signalling64.F128(), F128{1 << 60, 0xffff800000000000}},
 		{F32(inf32 | sign32).F128(), inf.Neg()}, {inf64.F128(), inf},
@@ -70,7 +72,8 @@ func TestQuadruplesBecomeIntegersToNearest(t *testing.T) {
 		i64 int64
 		u64 uint64
 	}{
-		{quad(0.5), 0, 0, 0, 0}, {quad(1.5), 2, 2, 2, 2}, {quad(2.5), 2, 2, 2, 2}, {quad(0.5).Add(tiny), 0, 0, 0, 0}, // too small to matter
+		// too small to matter
+		{quad(0.5), 0, 0, 0, 0}, {quad(1.5), 2, 2, 2, 2}, {quad(2.5), 2, 2, 2, 2}, {quad(0.5).Add(tiny), 0, 0, 0, 0},
 		{F128{1, 0x3ffe000000000000}, 1, 1, 1, 1}, {quad(-0.5), 0, 0, 0, 0}, {tiny.Neg(), 0, 0, 0, 0},
 		{quad(-0.75), -1, math.MaxUint32, -1, math.MaxUint64}, {quad(-1.5), -2, math.MaxUint32, -2, math.MaxUint64},
 		{quad(math.MaxInt32 + 0.5), math.MinInt32, 1 << 31, 1 << 31, 1 << 31},
@@ -113,7 +116,8 @@ func TestWideIntegersAreTruncatedAndSaturate(t *testing.T) {
 		{two127, 0, 1 << 63, 0, 1 << 63}, {two127.Neg(), 0, 1 << 63, 0, 0},
 		{two127.Mul(quad(1.5)), 0, 3 << 62, 0, 3 << 62}, {two127.Mul(quad(-1.5)), 0, 1 << 62, 0, 0},
 		{quad(math.Ldexp(1, 128)), maxU, maxU >> 1, maxU, maxU}, {quad(math.Ldexp(-1, 128)), 0, 1 << 63, 0, 0},
-		{F128{Hi: inf128}, maxU, maxU >> 1, maxU, maxU}, {F128{Hi: nan128}, 0, 1 << 63, 0, 0}, {F128{1, inf128}, maxU, maxU >> 1, maxU, maxU},
+		{F128{Hi: inf128}, maxU, maxU >> 1, maxU, maxU}, {F128{Hi: nan128}, 0, 1 << 63, 0, 0},
+		{F128{1, inf128}, maxU, maxU >> 1, maxU, maxU},
 	} {
 		if lo, hi := c.v.Int128(); lo != c.il || hi != c.ih {
 			t.Errorf("%016x: int128 %016x:%016x, want %016x:%016x", c.v, hi, lo, c.ih, c.il)

@@ -156,7 +156,9 @@ func (m *Monitor) Run(ctx context.Context) error {
 func (m *Monitor) Full() error {
 	for _, w := range m.disks {
 		if d, err := m.o.look(w.path); err == nil && uint64(d.Free) < w.stop {
-			return fmt.Errorf("the disk of %s has %d MiB left of %d: it is fuller than resource-monitor-space-threshold or -absolute-gb allow (%s)",
+			return fmt.Errorf(
+				"the disk of %s has %d MiB left of %d: it is fuller than resource-monitor-space-threshold or "+
+					"-absolute-gb allow (%s)",
 				w.path, uint64(d.Free)>>20, uint64(d.Size)>>20, m.threshold())
 		}
 	}
@@ -176,12 +178,15 @@ func (m *Monitor) check() string {
 		switch {
 		case uint64(d.Free) < w.stop:
 			if say || !m.o.KeepRunning {
-				m.o.Log.Error(fmt.Sprintf("Space usage warning: %s's file system exceeded threshold %s, available: %d GiB, Capacity: %d GiB, shutdown_available: %d GiB",
+				m.o.Log.Error(fmt.Sprintf(
+					"Space usage warning: %s's file system exceeded threshold %s, available: %d GiB, Capacity: %d "+
+						"GiB, shutdown_available: %d GiB",
 					w.path, m.threshold(), uint64(d.Free)>>30, uint64(d.Size)>>30, w.stop>>30))
 			}
 			return w.path
 		case uint64(d.Free) < w.warn && say:
-			m.o.Log.Warn(fmt.Sprintf("Space usage warning: %s's file system approaching threshold. available: %d GiB, warning_available: %d GiB",
+			m.o.Log.Warn(fmt.Sprintf(
+				"Space usage warning: %s's file system approaching threshold. available: %d GiB, warning_available: %d GiB",
 				w.path, uint64(d.Free)>>30, w.warn>>30))
 			if !m.o.KeepRunning {
 				m.o.Log.Warn(fmt.Sprintf("nodeos will shutdown when space usage exceeds threshold %s", m.threshold()))

@@ -14,7 +14,8 @@ import (
 )
 
 func options(b *bytes.Buffer, look func(string) (probe.Space, error)) Options {
-	return Options{Interval: time.Millisecond, Threshold: 90, WarningEvery: 3, Log: slog.New(slog.NewTextHandler(b, nil)), look: look}
+	return Options{Interval: time.Millisecond, Threshold: 90, WarningEvery: 3,
+		Log: slog.New(slog.NewTextHandler(b, nil)), look: look}
 }
 
 // a disk of 1000 GiB
@@ -47,7 +48,8 @@ func TestANodeStopsBeforeItsDiskIsFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stops := m.check() != "" && !c.keep; stops != c.stops || strings.Contains(b.String(), "approaching threshold") != c.warns {
+		if stops := m.check() != "" && !c.keep; stops != c.stops ||
+			strings.Contains(b.String(), "approaching threshold") != c.warns {
 			t.Errorf("%+v: %s", c, b.String())
 		}
 		if strings.Contains(b.String(), "exceeded threshold") != (c.stops || c.keep) {
@@ -123,7 +125,8 @@ func TestEachDiskIsWatchedOnce(t *testing.T) {
 	if fails = true; m.check() != "" || !strings.Contains(b.String(), "Ignore this failure") {
 		t.Error(b.String())
 	}
-	if _, err := New(options(&b, func(string) (probe.Space, error) { return probe.Space{}, errors.New("gone") }), dir); err == nil {
+	if _, err := New(options(&b, func(string) (probe.Space, error) { return probe.Space{}, errors.New("gone") }),
+		dir); err == nil {
 		t.Error("a folder that cannot be asked about at the start is watched")
 	}
 }
@@ -147,7 +150,8 @@ func TestWhatIsWatchedIsSaidInTheWordsOfNodeos(t *testing.T) {
 		if _, err := New(o, dir); err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range []string{"Monitoring interval set to 5", limit, "Shutdown flag when threshold exceeded set to true",
+		for _, line := range []string{"Monitoring interval set to 5",
+			limit, "Shutdown flag when threshold exceeded set to true",
 			"Warning interval set to 3", dir + "'s file system to be monitored"} {
 			if !strings.Contains(b.String(), line) {
 				t.Errorf("%q is not said: %s", line, b.String())

@@ -322,7 +322,8 @@ var resourceStateCodec = singleton("resource_limits_state",
 // Append appends the row as snapshots have it.
 func (v ResourceState) Append(b []byte) []byte {
 	b = v.AverageBlockCPU.Append(v.AverageBlockNet.Append(b))
-	for _, n := range [...]uint64{v.PendingNet, v.PendingCPU, v.TotalNetWeight, v.TotalCPUWeight, v.TotalRAM, v.VirtualNet, v.VirtualCPU} {
+	for _, n := range [...]uint64{v.PendingNet, v.PendingCPU, v.TotalNetWeight, v.TotalCPUWeight, v.TotalRAM,
+		v.VirtualNet, v.VirtualCPU} {
 		b = serial.AppendUint64(b, n)
 	}
 	return b

@@ -66,7 +66,8 @@ func TestWhatFailsHalfwayIsUndone(t *testing.T) {
 		f.left = m.rng.IntN(12)
 		if nested {
 			// Reading in order writes first.
-			err = s.Permissions.Scan(state.PermissionKey{}, state.PermissionKey{Owner: 99}, func(*state.Permission) (bool, error) { return true, nil })
+			err = s.Permissions.Scan(state.PermissionKey{}, state.PermissionKey{Owner: 99},
+				func(*state.Permission) (bool, error) { return true, nil })
 		} else {
 			err = s.Push()
 		}

@@ -16,15 +16,18 @@ func TestRowsLookAsTheirFormatSays(t *testing.T) {
 	every(d, s)
 	tk := state.TableKey{Code: 1, Scope: 2, Table: 3}
 	d.must(s.PutRow(state.RowKey{TableKey: tk, Primary: 4}, 5, []byte("six")))
-	d.must(s.PutIndexRow(state.IndexDouble, tk, state.IndexRow{Primary: 4, Payer: 5, Secondary: state.SecondaryKey{Words: [4]uint64{1 << 63}}}))
-	d.must(s.PutIndexRow(state.Index256, tk, state.IndexRow{Primary: 4, Payer: 5, Secondary: state.SecondaryKey{Words: [4]uint64{1, 2, 3, 4}}}))
+	d.must(s.PutIndexRow(state.IndexDouble, tk,
+		state.IndexRow{Primary: 4, Payer: 5, Secondary: state.SecondaryKey{Words: [4]uint64{1 << 63}}}))
+	d.must(s.PutIndexRow(state.Index256, tk,
+		state.IndexRow{Primary: 4, Payer: 5, Secondary: state.SecondaryKey{Words: [4]uint64{1, 2, 3, 4}}}))
 	d.must(s.SetBlockSummary(0x0102, types.Checksum256{3}))
 	d.must(s.SetABI(1, []byte{2}))
 	d.must(s.SetCodeBytes(state.CodeKey{VMType: 1, VMVersion: 2}, []byte{3}))
 	d.must(s.SetHead([]byte{7}))
 	_, err := s.RecordTransaction(types.Checksum256{9}, 0x01020304)
 	d.must(err)
-	d.must(s.CreateDeferred(&state.Deferred{TrxID: types.Checksum256{1}, Sender: 2, SenderID: types.Uint128{Lo: 3, Hi: 4}, Payer: 5,
+	d.must(s.CreateDeferred(&state.Deferred{TrxID: types.Checksum256{1}, Sender: 2,
+		SenderID: types.Uint128{Lo: 3, Hi: 4}, Payer: 5,
 		DelayUntil: 6, Expiration: 7, Published: 8, Packed: []byte{9}}))
 	d.must(s.Flush())
 
@@ -76,7 +79,8 @@ func TestRowsLookAsTheirFormatSays(t *testing.T) {
 		{"generated_transaction.delay", "80" + be(6)[2:] + be(0), generated},
 		{"generated_transaction.expiration", "80" + be(7)[2:] + be(0), generated},
 		{"permission", be(1, 2), le(1) + be(1, 2) + le(3, 4, 5) + u32(6) + // and the authority
-			"01" + "02" + strings.Repeat("00", 33) + "01" + "0161" + "0700" + "01" + le(8, 9) + "0a00" + "01" + u32(11) + "0c00"},
+			"01" + "02" + strings.Repeat("00", 33) + "01" + "0161" + "0700" + "01" + le(8, 9) + "0a00" + "01" +
+			u32(11) + "0c00"},
 	} {
 		table, err := d.store.Table(row.table)
 		d.must(err)
@@ -90,7 +94,8 @@ func TestRowsLookAsTheirFormatSays(t *testing.T) {
 	d.must(err)
 	counters, err := d.store.Table("counter")
 	d.must(err)
-	if value, err := d.store.Get(counters, []byte{byte(accounts >> 8), byte(accounts)}); err != nil || hex.EncodeToString(value) != le(2) {
+	if value, err := d.store.Get(counters, []byte{byte(accounts >> 8), byte(accounts)}); err != nil ||
+		hex.EncodeToString(value) != le(2) {
 		t.Errorf("the counter of accounts is %x, %v", value, err)
 	}
 }

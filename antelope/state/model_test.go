@@ -251,10 +251,11 @@ func (m *model) usage() {
 func (m *model) scan() {
 	owner := m.name()
 	var got, want []state.Permission
-	err := m.s.Permissions.Scan(state.PermissionKey{Owner: owner}, state.PermissionKey{Owner: owner + 1}, func(p *state.Permission) (bool, error) {
-		got = append(got, *p)
-		return true, nil
-	})
+	err := m.s.Permissions.Scan(state.PermissionKey{Owner: owner}, state.PermissionKey{Owner: owner + 1},
+		func(p *state.Permission) (bool, error) {
+			got = append(got, *p)
+			return true, nil
+		})
 	m.must(err)
 	for k, p := range m.now.permissions {
 		if k.Owner == owner {

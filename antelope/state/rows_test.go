@@ -147,8 +147,12 @@ func (m *model) walk(k state.RowKey) {
 		run  func() (uint64, bool, error)
 		want func() (uint64, bool)
 	}{
-		{"lower", func() (uint64, bool, error) { return m.s.LowerRow(k) }, func() (uint64, bool) { return first(func(p uint64) bool { return p >= k.Primary }) }},
-		{"next", func() (uint64, bool, error) { return m.s.NextRow(k) }, func() (uint64, bool) { return first(func(p uint64) bool { return p > k.Primary }) }},
+		{"lower", func() (uint64, bool, error) { return m.s.LowerRow(k) }, func() (uint64, bool) {
+			return first(func(p uint64) bool { return p >= k.Primary })
+		}},
+		{"next", func() (uint64, bool, error) { return m.s.NextRow(k) }, func() (uint64, bool) {
+			return first(func(p uint64) bool { return p > k.Primary })
+		}},
 		{"previous", func() (uint64, bool, error) { return m.s.PreviousRow(k) }, func() (uint64, bool) {
 			slices.Reverse(keys)
 			defer slices.Reverse(keys)
@@ -179,10 +183,12 @@ func (m *model) walk(k state.RowKey) {
 func (m *model) secondary(kind state.Kind) (k state.SecondaryKey) {
 	switch kind {
 	case state.IndexDouble:
-		v := []float64{0, math.Copysign(0, -1), 1, -1, 1.5, math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, -1e300}
+		v := []float64{0, math.Copysign(0, -1), 1, -1, 1.5, math.Inf(1), math.Inf(-1), math.SmallestNonzeroFloat64,
+			-math.SmallestNonzeroFloat64, -1e300}
 		k.Words[0] = math.Float64bits(v[m.rng.IntN(len(v))])
 	case state.IndexLongDouble:
-		v := [][2]uint64{{0, 0}, {0, 1 << 63}, {1, 0}, {1, 1 << 63}, {0, 0x3fff << 48}, {0, 0xbfff << 48}, {1, 0xbfff << 48}, {0, 0x7fff << 48}, {0, 0xffff << 48}}
+		v := [][2]uint64{{0, 0}, {0, 1 << 63}, {1, 0}, {1, 1 << 63}, {0, 0x3fff << 48}, {0, 0xbfff << 48},
+			{1, 0xbfff << 48}, {0, 0x7fff << 48}, {0, 0xffff << 48}}
 		w := v[m.rng.IntN(len(v))]
 		k.Words[0], k.Words[1] = w[0], w[1]
 	default:

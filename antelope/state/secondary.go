@@ -168,7 +168,9 @@ func (c *contract) LowerIndexRow(kind Kind, k RowKey) (r IndexRow, found bool, e
 // The moves by secondary key.
 
 // LowerSecondary returns the first row at or after (s, primary) by secondary key.
-func (c *contract) LowerSecondary(kind Kind, t TableKey, s SecondaryKey, primary uint64) (r IndexRow, found bool, err error) {
+func (c *contract) LowerSecondary(
+	kind Kind, t TableKey, s SecondaryKey, primary uint64,
+) (r IndexRow, found bool, err error) {
 	w, err := c.walker(bySecondarySlot(kind), c.t.secondary[kind].bySecondary)
 	if err != nil {
 		return r, false, err
@@ -179,7 +181,9 @@ func (c *contract) LowerSecondary(kind Kind, t TableKey, s SecondaryKey, primary
 }
 
 // NextSecondary returns the first row after (s, primary) by secondary key.
-func (c *contract) NextSecondary(kind Kind, t TableKey, s SecondaryKey, primary uint64) (r IndexRow, found bool, err error) {
+func (c *contract) NextSecondary(
+	kind Kind, t TableKey, s SecondaryKey, primary uint64,
+) (r IndexRow, found bool, err error) {
 	w, err := c.walker(bySecondarySlot(kind), c.t.secondary[kind].bySecondary)
 	if err != nil {
 		return r, false, err
@@ -190,7 +194,9 @@ func (c *contract) NextSecondary(kind Kind, t TableKey, s SecondaryKey, primary 
 }
 
 // PreviousSecondary returns the last row before (s, primary) by secondary key.
-func (c *contract) PreviousSecondary(kind Kind, t TableKey, s SecondaryKey, primary uint64) (r IndexRow, found bool, err error) {
+func (c *contract) PreviousSecondary(
+	kind Kind, t TableKey, s SecondaryKey, primary uint64,
+) (r IndexRow, found bool, err error) {
 	w, err := c.walker(bySecondarySlot(kind), c.t.secondary[kind].bySecondary)
 	if err != nil {
 		return r, false, err

@@ -51,7 +51,8 @@ func TestSortableKeysAreInTheOrderOfTheIndex(t *testing.T) {
 				b.Words[w] = a.Words[w]
 			}
 		}
-		if kind == IndexDouble && (math.IsNaN(math.Float64frombits(a.Words[0])) || math.IsNaN(math.Float64frombits(b.Words[0]))) {
+		if kind == IndexDouble && (math.IsNaN(math.Float64frombits(a.Words[0])) ||
+			math.IsNaN(math.Float64frombits(b.Words[0]))) {
 			continue
 		}
 		want := compareKeys(kind, a, b)

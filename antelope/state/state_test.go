@@ -65,13 +65,15 @@ func TestAnEmptyStateSaysSo(t *testing.T) {
 // every is one row of each table that has rows, with no field at zero.
 func every(d *database, s *state.State) {
 	usage := state.Usage{LastOrdinal: 1, ValueEx: 2, Consumed: 3}
-	limit := state.ElasticLimit{Target: 1, Max: 2, Periods: 3, MaxMultiplier: 4, Contract: state.Ratio{Numerator: 5, Denominator: 6}, Expand: state.Ratio{Numerator: 7, Denominator: 8}}
+	limit := state.ElasticLimit{Target: 1, Max: 2, Periods: 3, MaxMultiplier: 4,
+		Contract: state.Ratio{Numerator: 5, Denominator: 6}, Expand: state.Ratio{Numerator: 7, Denominator: 8}}
 	d.must(s.Initialise(singletons(usage, limit)))
 	for n := range types.Name(2) {
 		_, err := s.Accounts.Create(n, state.Account{Name: n, Created: 9})
 		d.must(err)
-		_, err = s.Metadata.Create(n, state.AccountMetadata{Name: n, RecvSequence: 1, AuthSequence: 2, CodeSequence: 3, ABISequence: 4,
-			CodeHash: types.Checksum256{5}, LastCodeUpdate: 6, Flags: 7, VMType: 8, VMVersion: 9})
+		_, err = s.Metadata.Create(n, state.AccountMetadata{Name: n, RecvSequence: 1, AuthSequence: 2, CodeSequence: 3,
+			ABISequence: 4,
+			CodeHash:    types.Checksum256{5}, LastCodeUpdate: 6, Flags: 7, VMType: 8, VMVersion: 9})
 		d.must(err)
 		_, err = s.RAMCorrections.Create(n, state.RAMCorrection{Name: n, Correction: 10})
 		d.must(err)
@@ -82,18 +84,21 @@ func every(d *database, s *state.State) {
 		_, err = s.Tables.Create(tk, state.ContractTable{Key: tk, Payer: 4, Count: 5})
 		d.must(err)
 		pk := state.PermissionKey{Owner: n, Name: 2}
-		_, err = s.Permissions.Create(pk, state.Permission{Key: pk, Parent: 3, LastUpdated: 4, LastUsed: 5, Authority: types.Authority{
-			Threshold: 6, Keys: []types.KeyWeight{{Key: types.PublicKey{Type: types.WebAuthn, UserPresence: 1, RPID: "a"}, Weight: 7}},
-			Accounts: []types.PermissionLevelWeight{{Permission: types.PermissionLevel{Actor: 8, Permission: 9}, Weight: 10}},
-			Waits:    []types.WaitWeight{{WaitSec: 11, Weight: 12}},
-		}})
+		_, err = s.Permissions.Create(pk, state.Permission{Key: pk, Parent: 3, LastUpdated: 4, LastUsed: 5,
+			Authority: types.Authority{
+				Threshold: 6, Keys: []types.KeyWeight{
+					{Key: types.PublicKey{Type: types.WebAuthn, UserPresence: 1, RPID: "a"}, Weight: 7}},
+				Accounts: []types.PermissionLevelWeight{{Permission: types.PermissionLevel{Actor: 8, Permission: 9}, Weight: 10}},
+				Waits:    []types.WaitWeight{{WaitSec: 11, Weight: 12}},
+			}})
 		d.must(err)
 		lk := state.LinkKey{Account: n, Code: 2, Action: 3}
 		_, err = s.Links.Create(lk, state.PermissionLink{Key: lk, Required: 4})
 		d.must(err)
 		_, err = s.Limits.Create(n, state.ResourceLimits{Owner: n, NetWeight: -1, CPUWeight: 2, RAMBytes: 3})
 		d.must(err)
-		_, err = s.Usages.Create(n, state.ResourceUsage{Owner: n, Net: usage, CPU: state.Usage{LastOrdinal: 4, ValueEx: 5, Consumed: 6}, RAM: 7})
+		_, err = s.Usages.Create(n, state.ResourceUsage{Owner: n, Net: usage,
+			CPU: state.Usage{LastOrdinal: 4, ValueEx: 5, Consumed: 6}, RAM: 7})
 		d.must(err)
 	}
 }
@@ -103,16 +108,19 @@ func singletons(usage state.Usage, limit state.ElasticLimit) state.Singletons {
 	other.Target = 99
 	return state.Singletons{
 		Global: state.GlobalProperty{
-			ProposedScheduleBlock: new(uint32(1)), ChainID: types.Checksum256{1}, KV: state.KVConfig{MaxKeySize: 1, MaxValueSize: 2, MaxIterators: 3},
-			Configuration: types.ChainConfig{MaxBlockNetUsage: 1, MaxActionReturnValueSize: 18}, Wasm: types.WasmConfig{MaxMutableGlobalBytes: 1, MaxCallDepth: 2},
+			ProposedScheduleBlock: new(uint32(1)), ChainID: types.Checksum256{1},
+			KV:            state.KVConfig{MaxKeySize: 1, MaxValueSize: 2, MaxIterators: 3},
+			Configuration: types.ChainConfig{MaxBlockNetUsage: 1, MaxActionReturnValueSize: 18},
+			Wasm:          types.WasmConfig{MaxMutableGlobalBytes: 1, MaxCallDepth: 2},
 		},
 		Protocol: state.ProtocolState{
-			Activated: []state.ActivatedFeature{{Digest: types.Checksum256{1}, Block: 2}}, Preactivated: []types.Checksum256{{3}},
-			Intrinsics: []string{"a", "b"}, KeyTypes: 2,
+			Activated:    []state.ActivatedFeature{{Digest: types.Checksum256{1}, Block: 2}},
+			Preactivated: []types.Checksum256{{3}}, Intrinsics: []string{"a", "b"}, KeyTypes: 2,
 		},
 		Dynamic:        state.DynamicGlobal{ActionSequence: 1},
 		ResourceConfig: state.ResourceConfig{CPU: limit, Net: other, AccountCPUWindow: 1, AccountNetWindow: 2},
-		ResourceState: state.ResourceState{AverageBlockNet: usage, AverageBlockCPU: state.Usage{LastOrdinal: 9, ValueEx: 8, Consumed: 7}, PendingNet: 1, PendingCPU: 2,
+		ResourceState: state.ResourceState{AverageBlockNet: usage,
+			AverageBlockCPU: state.Usage{LastOrdinal: 9, ValueEx: 8, Consumed: 7}, PendingNet: 1, PendingCPU: 2,
 			TotalNetWeight: 3, TotalCPUWeight: 4, TotalRAM: 5, VirtualNet: 6, VirtualCPU: 7},
 	}
 }
@@ -140,7 +148,8 @@ func imageOf(d *database, s *state.State) (i image) {
 	i.singles, err = v.Singletons()
 	d.must(err)
 	i.accounts, i.metadata, i.corrections = byID(m, v.Accounts), byID(m, v.Metadata), byID(m, v.RAMCorrections)
-	i.codes, i.tables, i.permissions, i.links = byID(m, v.Codes), byID(m, v.Tables), byID(m, v.Permissions), byID(m, v.Links)
+	i.codes, i.tables, i.permissions, i.links = byID(m, v.Codes), byID(m, v.Tables), byID(m, v.Permissions), byID(m,
+		v.Links)
 	i.limits, i.usages = byID(m, v.Limits), byID(m, v.Usages)
 	return i
 }
@@ -158,8 +167,10 @@ func TestEveryFieldOfEveryTableIsStored(t *testing.T) {
 	}
 	usage, limit := got.usages[0].Net, got.singles.ResourceConfig.CPU
 	if w := singletons(usage, limit); !reflect.DeepEqual(got.singles.ResourceConfig, w.ResourceConfig) ||
-		!reflect.DeepEqual(got.singles.ResourceState, w.ResourceState) || !reflect.DeepEqual(got.singles.Protocol, w.Protocol) ||
-		!reflect.DeepEqual(got.singles.Global.Configuration, w.Global.Configuration) || *got.singles.Global.ProposedScheduleBlock != 1 {
+		!reflect.DeepEqual(got.singles.ResourceState, w.ResourceState) ||
+		!reflect.DeepEqual(got.singles.Protocol, w.Protocol) ||
+		!reflect.DeepEqual(got.singles.Global.Configuration, w.Global.Configuration) ||
+		*got.singles.Global.ProposedScheduleBlock != 1 {
 		t.Errorf("singletons %+v, want %+v", got.singles, w)
 	}
 	e := databases[0].open(t)
@@ -167,20 +178,24 @@ func TestEveryFieldOfEveryTableIsStored(t *testing.T) {
 	if fresh := imageOf(e, e.state()); !reflect.DeepEqual(got, fresh) {
 		t.Errorf("after a reopen %+v, want %+v", got, fresh)
 	}
-	if m := got.metadata[1]; m != (state.AccountMetadata{ID: 1, Name: 1, RecvSequence: 1, AuthSequence: 2, CodeSequence: 3, ABISequence: 4,
+	if m := got.metadata[1]; m != (state.AccountMetadata{ID: 1, Name: 1, RecvSequence: 1, AuthSequence: 2,
+		CodeSequence: 3, ABISequence: 4,
 		CodeHash: types.Checksum256{5}, LastCodeUpdate: 6, Flags: 7, VMType: 8, VMVersion: 9}) {
 		t.Errorf("metadata %+v", m)
 	}
-	if c := got.codes[1]; c != (state.Code{ID: 1, Key: state.CodeKey{Hash: types.Checksum256{1}, VMType: 2, VMVersion: 1}, RefCount: 4, FirstBlockUsed: 5}) {
+	if c := got.codes[1]; c != (state.Code{ID: 1,
+		Key: state.CodeKey{Hash: types.Checksum256{1}, VMType: 2, VMVersion: 1}, RefCount: 4, FirstBlockUsed: 5}) {
 		t.Errorf("code %+v", c)
 	}
 	if l := got.limits[1]; l != (state.ResourceLimits{ID: 1, Owner: 1, NetWeight: -1, CPUWeight: 2, RAMBytes: 3}) {
 		t.Errorf("limits %+v", l)
 	}
-	if u := got.usages[1]; u.CPU != (state.Usage{LastOrdinal: 4, ValueEx: 5, Consumed: 6}) || u.Net != (state.Usage{LastOrdinal: 1, ValueEx: 2, Consumed: 3}) || u.RAM != 7 {
+	if u := got.usages[1]; u.CPU != (state.Usage{LastOrdinal: 4, ValueEx: 5, Consumed: 6}) ||
+		u.Net != (state.Usage{LastOrdinal: 1, ValueEx: 2, Consumed: 3}) || u.RAM != 7 {
 		t.Errorf("usage %+v", u)
 	}
-	if k := got.tables[1]; k != (state.ContractTable{ID: 1, Key: state.TableKey{Code: 1, Scope: 2, Table: 3}, Payer: 4, Count: 5}) {
+	if k := got.tables[1]; k != (state.ContractTable{ID: 1, Key: state.TableKey{Code: 1, Scope: 2, Table: 3},
+		Payer: 4, Count: 5}) {
 		t.Errorf("contract table %+v", k)
 	}
 }

@@ -15,7 +15,9 @@ import (
 // WalkRows calls f with the rows of k's table from k on, or with reverse from the
 // last row at or before k down, until f returns false. The value is f's only until
 // it returns.
-func (v *View) WalkRows(k RowKey, reverse bool, f func(primary uint64, payer types.Name, value []byte) (bool, error)) error {
+func (v *View) WalkRows(
+	k RowKey, reverse bool, f func(primary uint64, payer types.Name, value []byte) (bool, error),
+) error {
 	c, err := v.src.Cursor(v.t.contractRows)
 	if err != nil {
 		return fmt.Errorf("walk contract rows: %w", err)

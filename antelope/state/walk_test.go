@@ -51,13 +51,14 @@ func TestAWalkStaysInItsTable(t *testing.T) {
 		{0, true, []uint64{0}},
 	} {
 		var got []uint64
-		err := v.WalkRows(state.RowKey{TableKey: table("b"), Primary: c.from}, c.reverse, func(p uint64, payer types.Name, value []byte) (bool, error) {
-			if payer != types.N("b") || len(value) != 1 || value[0] != byte(p) {
-				t.Errorf("row %d is %x, paid by %s", p, value, payer)
-			}
-			got = append(got, p)
-			return true, nil
-		})
+		err := v.WalkRows(state.RowKey{TableKey: table("b"), Primary: c.from}, c.reverse,
+			func(p uint64, payer types.Name, value []byte) (bool, error) {
+				if payer != types.N("b") || len(value) != 1 || value[0] != byte(p) {
+					t.Errorf("row %d is %x, paid by %s", p, value, payer)
+				}
+				got = append(got, p)
+				return true, nil
+			})
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("from %d, reverse %v: %v %v, want %v", c.from, c.reverse, got, err, c.want)
 		}

@@ -17,43 +17,51 @@ func TestConfigurationsAreValidByTheRulesOfNodeos(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for message, change := range map[string]func(c *types.ChainConfig){
-		"target block net usage percentage cannot exceed 100%":                                                                            func(c *types.ChainConfig) { c.TargetBlockNetUsagePct = 10001 },
-		"target block net usage percentage must be at least 0.1%":                                                                         func(c *types.ChainConfig) { c.TargetBlockNetUsagePct = 9 },
-		"target block cpu usage percentage cannot exceed 100%":                                                                            func(c *types.ChainConfig) { c.TargetBlockCPUUsagePct = 10001 },
-		"target block cpu usage percentage must be at least 0.1%":                                                                         func(c *types.ChainConfig) { c.TargetBlockCPUUsagePct = 9 },
-		"max transaction net usage must be less than max block net usage":                                                                 func(c *types.ChainConfig) { c.MaxBlockNetUsage = 524288 },
-		"max transaction cpu usage must be less than max block cpu usage":                                                                 func(c *types.ChainConfig) { c.MaxBlockCPUUsage = 150000 },
-		"base net usage per transaction must be less than the max transaction net usage":                                                  func(c *types.ChainConfig) { c.BasePerTransactionNetUsage = 524288 },
-		"max transaction net usage must be at least 10240 bytes larger than base net usage per transaction":                               func(c *types.ChainConfig) { c.BasePerTransactionNetUsage = 524288 - 10239 },
-		"net usage discount ratio for context free data cannot have a 0 denominator":                                                      func(c *types.ChainConfig) { c.ContextFreeDiscountNetUsageDen = 0 },
-		"net usage discount ratio for context free data cannot exceed 1":                                                                  func(c *types.ChainConfig) { c.ContextFreeDiscountNetUsageNum = 101 },
-		"min transaction cpu usage cannot exceed max transaction cpu usage":                                                               func(c *types.ChainConfig) { c.MinTransactionCPUUsage = 150001 },
-		"max transaction cpu usage must be at less than the difference between the max block cpu usage and the min transaction cpu usage": func(c *types.ChainConfig) { c.MinTransactionCPUUsage = 50000 },
-		"max authority depth should be at least 1":                                                                                        func(c *types.ChainConfig) { c.MaxAuthorityDepth = 0 },
-		"max action return value size should be less than MAX_SIZE_OF_BYTE_ARRAYS":                                                        func(c *types.ChainConfig) { c.MaxActionReturnValueSize = 20<<20 + 1 },
+	for _, c := range []struct {
+		message string
+		change  func(c *types.ChainConfig)
+	}{
+		{"target block net usage percentage cannot exceed 100%", func(c *types.ChainConfig) { c.TargetBlockNetUsagePct = 10001 }},
+		{"target block net usage percentage must be at least 0.1%", func(c *types.ChainConfig) { c.TargetBlockNetUsagePct = 9 }},
+		{"target block cpu usage percentage cannot exceed 100%", func(c *types.ChainConfig) { c.TargetBlockCPUUsagePct = 10001 }},
+		{"target block cpu usage percentage must be at least 0.1%", func(c *types.ChainConfig) { c.TargetBlockCPUUsagePct = 9 }},
+		{"max transaction net usage must be less than max block net usage", func(c *types.ChainConfig) { c.MaxBlockNetUsage = 524288 }},
+		{"max transaction cpu usage must be less than max block cpu usage", func(c *types.ChainConfig) { c.MaxBlockCPUUsage = 150000 }},
+		{"base net usage per transaction must be less than the max transaction net usage", func(c *types.ChainConfig) { c.BasePerTransactionNetUsage = 524288 }},
+		{"max transaction net usage must be at least 10240 bytes larger than base net usage per transaction",
+			func(c *types.ChainConfig) { c.BasePerTransactionNetUsage = 524288 - 10239 }},
+		{"net usage discount ratio for context free data cannot have a 0 denominator", func(c *types.ChainConfig) { c.ContextFreeDiscountNetUsageDen = 0 }},
+		{"net usage discount ratio for context free data cannot exceed 1", func(c *types.ChainConfig) { c.ContextFreeDiscountNetUsageNum = 101 }},
+		{"min transaction cpu usage cannot exceed max transaction cpu usage", func(c *types.ChainConfig) { c.MinTransactionCPUUsage = 150001 }},
+		{"max transaction cpu usage must be at less than the difference between the max block cpu usage and the min " +
+			"transaction cpu usage", func(c *types.ChainConfig) { c.MinTransactionCPUUsage = 50000 }},
+		{"max authority depth should be at least 1", func(c *types.ChainConfig) { c.MaxAuthorityDepth = 0 }},
+		{"max action return value size should be less than MAX_SIZE_OF_BYTE_ARRAYS", func(c *types.ChainConfig) { c.MaxActionReturnValueSize = 20<<20 + 1 }},
 	} {
 		bad := good
-		change(&bad)
-		checkError(t, bad.Validate(), exception.ActionValidate, message)
+		c.change(&bad)
+		checkError(t, bad.Validate(), exception.ActionValidate, c.message)
 	}
 	wasm := types.DefaultWasmConfig()
 	if err := wasm.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for message, change := range map[string]func(c *types.WasmConfig){
-		"max_section_elements cannot be less than 4":  func(c *types.WasmConfig) { c.MaxSectionElements = 3 },
-		"max_func_local_bytes cannot be less than 8":  func(c *types.WasmConfig) { c.MaxFuncLocalBytes = 7 },
-		"max_nested_structures cannot be less than 1": func(c *types.WasmConfig) { c.MaxNestedStructures = 0 },
-		"max_symbol_bytes cannot be less than 32":     func(c *types.WasmConfig) { c.MaxSymbolBytes = 31 },
-		"max_module_bytes cannot be less than 256":    func(c *types.WasmConfig) { c.MaxModuleBytes = 255 },
-		"max_code_bytes cannot be less than 32":       func(c *types.WasmConfig) { c.MaxCodeBytes = 31 },
-		"max_pages cannot be less than 1":             func(c *types.WasmConfig) { c.MaxPages = 0 },
-		"max_call_depth cannot be less than 2":        func(c *types.WasmConfig) { c.MaxCallDepth = 1 },
+	for _, c := range []struct {
+		message string
+		change  func(c *types.WasmConfig)
+	}{
+		{"max_section_elements cannot be less than 4", func(c *types.WasmConfig) { c.MaxSectionElements = 3 }},
+		{"max_func_local_bytes cannot be less than 8", func(c *types.WasmConfig) { c.MaxFuncLocalBytes = 7 }},
+		{"max_nested_structures cannot be less than 1", func(c *types.WasmConfig) { c.MaxNestedStructures = 0 }},
+		{"max_symbol_bytes cannot be less than 32", func(c *types.WasmConfig) { c.MaxSymbolBytes = 31 }},
+		{"max_module_bytes cannot be less than 256", func(c *types.WasmConfig) { c.MaxModuleBytes = 255 }},
+		{"max_code_bytes cannot be less than 32", func(c *types.WasmConfig) { c.MaxCodeBytes = 31 }},
+		{"max_pages cannot be less than 1", func(c *types.WasmConfig) { c.MaxPages = 0 }},
+		{"max_call_depth cannot be less than 2", func(c *types.WasmConfig) { c.MaxCallDepth = 1 }},
 	} {
 		bad := wasm
-		change(&bad)
-		checkError(t, bad.Validate(), exception.ActionValidate, message)
+		c.change(&bad)
+		checkError(t, bad.Validate(), exception.ActionValidate, c.message)
 	}
 }
 
@@ -108,7 +116,8 @@ func TestParametersAreSetAndGotByTheirNumbers(t *testing.T) {
 		t.Fatal(r.Err())
 	}
 	if set.MaxBlockNetUsage != c.MaxBlockNetUsage || set.MaxActionReturnValueSize != c.MaxActionReturnValueSize ||
-		set.MaxAuthorityDepth != c.MaxAuthorityDepth || set.MaxTransactionNetUsage != types.DefaultChainConfig().MaxTransactionNetUsage {
+		set.MaxAuthorityDepth != c.MaxAuthorityDepth ||
+		set.MaxTransactionNetUsage != types.DefaultChainConfig().MaxTransactionNetUsage {
 		t.Errorf("set %v", set)
 	}
 	every := make([]uint32, 18)
@@ -156,7 +165,8 @@ func TestGenesisIsWhatItsJSONSays(t *testing.T) {
 		t.Errorf("default genesis %v", g)
 	}
 	json := string(g.AppendJSON(nil))
-	if want := `{"initial_timestamp":"2018-06-01T12:00:00.000","initial_key":"` + types.DefaultGenesisKey + `","initial_configuration":{` +
+	if want := `{"initial_timestamp":"2018-06-01T12:00:00.000","initial_key":"` + types.DefaultGenesisKey +
+		`","initial_configuration":{` +
 		`"max_block_net_usage":1048576,"target_block_net_usage_pct":1000,`; !strings.HasPrefix(json, want) ||
 		!strings.HasSuffix(json, `"max_inline_action_depth":4,"max_authority_depth":6}}`) {
 		t.Errorf("JSON %s", json)
@@ -166,7 +176,8 @@ func TestGenesisIsWhatItsJSONSays(t *testing.T) {
 		t.Errorf("came back as %v, %v", back, err)
 	}
 	const key = "EOS5P52UyPoYL7vMiSREPvqxh6WebuMAunCMK4w53J7Gu6zmk4qyN"
-	part, err := types.ParseGenesis(`{"initial_timestamp":"2020-01-01T00:00:00","initial_key":"` + key + `","initial_configuration":{"max_inline_action_size":"4096"}}`)
+	part, err := types.ParseGenesis(`{"initial_timestamp":"2020-01-01T00:00:00","initial_key":"` + key +
+		`","initial_configuration":{"max_inline_action_size":"4096"}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +198,8 @@ func TestGenesisIsWhatItsJSONSays(t *testing.T) {
 	if err := types.Decode(want.Append(nil), &read); err != nil || read != want {
 		t.Errorf("read %v, %v", read, err)
 	}
-	for _, bad := range []string{``, `[]`, `{"initial_key":"x"}`, `{"initial_timestamp":{}}`, `{"initial_configuration":5}`, `{"initial_configuration":{"max_block_net_usage":"x"}}`} {
+	for _, bad := range []string{``, `[]`, `{"initial_key":"x"}`, `{"initial_timestamp":{}}`,
+		`{"initial_configuration":5}`, `{"initial_configuration":{"max_block_net_usage":"x"}}`} {
 		if g, err := types.ParseGenesis(bad); err == nil {
 			t.Errorf("%q is a genesis: %v", bad, g)
 		}

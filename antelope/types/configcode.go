@@ -73,11 +73,14 @@ func (c *ChainConfig) Validate() error {
 		{uint64(c.MaxTransactionNetUsage) < c.MaxBlockNetUsage, "max transaction net usage must be less than max block net usage"},
 		{c.MaxTransactionCPUUsage < c.MaxBlockCPUUsage, "max transaction cpu usage must be less than max block cpu usage"},
 		{c.BasePerTransactionNetUsage < c.MaxTransactionNetUsage, "base net usage per transaction must be less than the max transaction net usage"},
-		{c.MaxTransactionNetUsage-c.BasePerTransactionNetUsage >= 10*1024, "max transaction net usage must be at least 10240 bytes larger than base net usage per transaction"},
+		{c.MaxTransactionNetUsage-c.BasePerTransactionNetUsage >= 10*1024,
+			"max transaction net usage must be at least 10240 bytes larger than base net usage per transaction"},
 		{c.ContextFreeDiscountNetUsageDen > 0, "net usage discount ratio for context free data cannot have a 0 denominator"},
 		{c.ContextFreeDiscountNetUsageNum <= c.ContextFreeDiscountNetUsageDen, "net usage discount ratio for context free data cannot exceed 1"},
 		{c.MinTransactionCPUUsage <= c.MaxTransactionCPUUsage, "min transaction cpu usage cannot exceed max transaction cpu usage"},
-		{c.MaxTransactionCPUUsage < c.MaxBlockCPUUsage-c.MinTransactionCPUUsage, "max transaction cpu usage must be at less than the difference between the max block cpu usage and the min transaction cpu usage"},
+		{c.MaxTransactionCPUUsage < c.MaxBlockCPUUsage-c.MinTransactionCPUUsage,
+			"max transaction cpu usage must be at less than the difference between the max block cpu usage and the " +
+				"min transaction cpu usage"},
 		{c.MaxAuthorityDepth >= 1, "max authority depth should be at least 1"},
 		{c.MaxActionReturnValueSize <= serial.MaxBytes, "max action return value size should be less than MAX_SIZE_OF_BYTE_ARRAYS"},
 	} {
@@ -146,7 +149,8 @@ func (c *WasmConfig) Validate() error {
 		{"max_call_depth", c.MaxCallDepth, 2},
 	} {
 		if limit.value < limit.min {
-			return exception.New(exception.ActionValidate, limit.name+" cannot be less than "+strconv.FormatUint(uint64(limit.min), 10))
+			return exception.New(exception.ActionValidate, limit.name+" cannot be less than "+
+				strconv.FormatUint(uint64(limit.min), 10))
 		}
 	}
 	return nil

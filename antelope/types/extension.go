@@ -44,7 +44,9 @@ func (e Extensions) Insert(typ uint16, data []byte) Extensions {
 
 // each checks that types ascend, and decodes each entry with the reader that
 // decode has for its type. All types that there are may occur once only.
-func (e Extensions) each(kind, repeated *exception.Kind, what string, decode func(typ uint16) func(*serial.Reader)) error {
+func (e Extensions) each(
+	kind, repeated *exception.Kind, what string, decode func(typ uint16) func(*serial.Reader),
+) error {
 	for i, x := range e {
 		if i > 0 && x.Type < e[i-1].Type {
 			return exception.New(kind, what+" extensions are not in the correct order (ascending id types required)")

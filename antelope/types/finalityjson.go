@@ -32,7 +32,9 @@ func (c QCClaim) AppendJSON(b []byte) []byte {
 func appendDiff[T any](o jsonObject, name string, d *ListDiff[T], value func(b []byte, v *T) []byte) jsonObject {
 	index := func(b []byte, i uint16) []byte { return variant.AppendUint64(b, uint64(i)) }
 	o = append(variant.AppendKey(o, name), '{')
-	o = variant.AppendList(variant.AppendKey(o, "remove_indexes"), d.Removed, func(b []byte, i *uint16) []byte { return index(b, *i) })
+	o = variant.AppendList(variant.AppendKey(o, "remove_indexes"), d.Removed, func(b []byte, i *uint16) []byte {
+		return index(b, *i)
+	})
 	o = variant.AppendList(variant.AppendKey(o, "insert_indexes"), d.Inserted, func(b []byte, e *Inserted[T]) []byte {
 		return append(value(append(index(append(b, '['), e.Index), ','), &e.Value), ']')
 	})
@@ -42,13 +44,15 @@ func appendDiff[T any](o jsonObject, name string, d *ListDiff[T], value func(b [
 // AppendJSON appends an object.
 func (d FinalizerPolicyDiff) AppendJSON(b []byte) []byte {
 	o := openObject(b).uint("generation", uint64(d.Generation)).uint("threshold", d.Threshold)
-	return appendDiff(o, "finalizers_diff", &d.Finalizers, func(b []byte, f *Finalizer) []byte { return f.AppendJSON(b) }).close()
+	return appendDiff(o, "finalizers_diff", &d.Finalizers,
+		func(b []byte, f *Finalizer) []byte { return f.AppendJSON(b) }).close()
 }
 
 // AppendJSON appends an object.
 func (d ProposerPolicyDiff) AppendJSON(b []byte) []byte {
 	o := openObject(b).uint("version", uint64(d.Version)).json("proposal_time", d.Proposed)
-	return appendDiff(o, "producer_auth_diff", &d.Producers, func(b []byte, p *ProducerAuthority) []byte { return p.AppendJSON(b) }).close()
+	return appendDiff(o, "producer_auth_diff", &d.Producers,
+		func(b []byte, p *ProducerAuthority) []byte { return p.AppendJSON(b) }).close()
 }
 
 // AppendJSON appends an object; what the header does not propose is left out.

@@ -43,7 +43,8 @@ func ParseName(s string) (Name, error) {
 	}
 	n := N(s)
 	if text := n.String(); text != s {
-		return 0, exception.New(exception.NameType, "Name not properly normalized (name: ${name}, normalized: ${normalized}) ", "name", s, "normalized", text)
+		return 0, exception.New(exception.NameType,
+			"Name not properly normalized (name: ${name}, normalized: ${normalized}) ", "name", s, "normalized", text)
 	}
 	return n, nil
 }

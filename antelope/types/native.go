@@ -95,12 +95,14 @@ func ReadAction(data []byte, v interface{ Read(*serial.Reader) }) error {
 
 // AppendJSON appends an object.
 func (v NewAccount) AppendJSON(b []byte) []byte {
-	return openObject(b).json("creator", v.Creator).json("name", v.Name).json("owner", v.Owner).json("active", v.Active).close()
+	return openObject(b).json("creator", v.Creator).json("name", v.Name).json("owner", v.Owner).json("active",
+		v.Active).close()
 }
 
 // AppendJSON appends an object.
 func (v LinkAuth) AppendJSON(b []byte) []byte {
-	return openObject(b).json("account", v.Account).json("code", v.Code).json("type", v.Action).json("requirement", v.Requirement).close()
+	return openObject(b).json("account", v.Account).json("code", v.Code).json("type", v.Action).json("requirement",
+		v.Requirement).close()
 }
 
 // Append appends the names and both authorities.

@@ -51,8 +51,10 @@ func TestDataOfNativeActionsHasTheProtocolsLayout(t *testing.T) {
 	}{
 		{&types.LinkAuth{Account: 1, Code: 2, Action: 3, Requirement: 4}, []byte{
 			1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0}},
-		{types.OnError{SenderID: types.U128(1), SentTrx: []byte{2}}, []byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2}},
-		{&types.SetCode{Account: 1, VMType: 2, VMVersion: 3, Code: []byte{4, 5}}, []byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 3, 2, 4, 5}},
+		{types.OnError{SenderID: types.U128(1), SentTrx: []byte{2}},
+			[]byte{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2}},
+		{&types.SetCode{Account: 1, VMType: 2, VMVersion: 3, Code: []byte{4, 5}},
+			[]byte{1, 0, 0, 0, 0, 0, 0, 0, 2, 3, 2, 4, 5}},
 		{&types.UpdateAuth{Account: 1, Permission: 2, Parent: 3, Authority: types.Authority{Threshold: 5}}, []byte{
 			1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0}},
 	} {

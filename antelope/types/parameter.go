@@ -73,7 +73,8 @@ type parameterSet struct {
 
 func (s *parameterSet) add(id uint32) error {
 	if id >= chainConfigCount {
-		return exception.New(exception.ConfigParseError, "provided id ${id} should be less than ${size}", "id", id, "size", chainConfigCount)
+		return exception.New(exception.ConfigParseError, "provided id ${id} should be less than ${size}",
+			"id", id, "size", chainConfigCount)
 	}
 	if s.seen[id] {
 		return exception.New(exception.ConfigParseError, "duplicate id provided: ${id}", "id", id)

@@ -54,7 +54,9 @@ func TestReferenceBlockLogsDecodeAndEncodeToTheSameBytes(t *testing.T) {
 	}
 }
 
-func checkLogBlock(t *testing.T, r *serial.Reader, log []byte, num uint32, previous types.Checksum256) types.Checksum256 {
+func checkLogBlock(
+	t *testing.T, r *serial.Reader, log []byte, num uint32, previous types.Checksum256,
+) types.Checksum256 {
 	t.Helper()
 	from := r.Offset()
 	var b types.SignedBlock

@@ -47,12 +47,18 @@ func TestAuthoritiesAreValidByTheRulesOfNodeos(t *testing.T) {
 		{"threshold 0", types.Authority{Keys: []types.KeyWeight{{Key: key(1), Weight: 1}}}, false},
 		{"out of reach", types.Authority{Threshold: 3, Keys: []types.KeyWeight{{Key: key(1), Weight: 1}}, Waits: []types.WaitWeight{{WaitSec: 1, Weight: 1}}}, false},
 		{"all together", types.Authority{Threshold: 3, Keys: []types.KeyWeight{{Key: key(1), Weight: 1}},
-			Accounts: []types.PermissionLevelWeight{{Permission: level("a"), Weight: 1}}, Waits: []types.WaitWeight{{WaitSec: 1, Weight: 1}}}, true},
+			Accounts: []types.PermissionLevelWeight{{Permission: level("a"), Weight: 1}},
+			Waits:    []types.WaitWeight{{WaitSec: 1, Weight: 1}}}, true},
 		{"keys in order", types.Authority{Threshold: 2, Keys: []types.KeyWeight{{Key: key(1), Weight: 1}, {Key: key(2), Weight: 1}}}, true},
 		{"keys out of order", types.Authority{Threshold: 2, Keys: []types.KeyWeight{{Key: key(2), Weight: 1}, {Key: key(1), Weight: 1}}}, false},
 		{"key twice", types.Authority{Threshold: 2, Keys: []types.KeyWeight{{Key: key(1), Weight: 1}, {Key: key(1), Weight: 2}}}, false},
-		{"account twice", types.Authority{Threshold: 1, Accounts: []types.PermissionLevelWeight{{Permission: level("a"), Weight: 1}, {Permission: level("a"), Weight: 2}}}, false},
-		{"accounts out of order", types.Authority{Threshold: 1, Accounts: []types.PermissionLevelWeight{{Permission: level("b"), Weight: 1}, {Permission: level("a"), Weight: 2}}}, false},
+		{"account twice", types.Authority{Threshold: 1,
+			Accounts: []types.PermissionLevelWeight{{Permission: level("a"), Weight: 1},
+				{Permission: level("a"), Weight: 2}}}, false},
+		{"accounts out of order",
+			types.Authority{Threshold: 1,
+				Accounts: []types.PermissionLevelWeight{{Permission: level("b"), Weight: 1},
+					{Permission: level("a"), Weight: 2}}}, false},
 		{"wait of 0", types.Authority{Threshold: 1, Waits: []types.WaitWeight{{WaitSec: 0, Weight: 1}}}, false},
 		{"wait twice", types.Authority{Threshold: 1, Waits: []types.WaitWeight{{WaitSec: 1, Weight: 1}, {WaitSec: 1, Weight: 1}}}, false},
 	} {
@@ -108,7 +114,8 @@ func TestAuthoritiesAreBilledByTheirEntries(t *testing.T) {
 func TestTransactionIDsAndDigests(t *testing.T) {
 	trx := &types.Transaction{}
 	trx.Expiration, trx.RefBlockNum, trx.RefBlockPrefix = 5, 6, 7
-	trx.Actions = []types.Action{{Account: types.N("a")}, {Account: types.N("b"), Authorization: []types.PermissionLevel{{Actor: types.N("actor")}}, Data: []byte{1}}}
+	trx.Actions = []types.Action{{Account: types.N("a")},
+		{Account: types.N("b"), Authorization: []types.PermissionLevel{{Actor: types.N("actor")}}, Data: []byte{1}}}
 	if trx.FirstAuthorizer() != types.N("actor") || (&types.Transaction{}).FirstAuthorizer() != 0 {
 		t.Errorf("first authorizer %s", trx.FirstAuthorizer())
 	}
@@ -117,12 +124,14 @@ func TestTransactionIDsAndDigests(t *testing.T) {
 		t.Error("the id is not the hash")
 	}
 	chain := types.Checksum256{9}
-	if got, want := trx.SigningDigest(chain, nil), types.Hash(append(append(chain[:], raw...), make([]byte, 32)...)); got != want {
+	if got, want := trx.SigningDigest(chain, nil), types.Hash(append(append(chain[:], raw...),
+		make([]byte, 32)...)); got != want {
 		t.Errorf("digest %s, want %s", got, want)
 	}
 	data := [][]byte{{1, 2}, {}}
 	inner := types.Hash([]byte{2, 2, 1, 2, 0})
-	if got, want := trx.SigningDigest(chain, data), types.Hash(append(append(chain[:], raw...), inner[:]...)); got != want {
+	if got, want := trx.SigningDigest(chain, data), types.Hash(append(append(chain[:], raw...),
+		inner[:]...)); got != want {
 		t.Errorf("digest with data %s, want %s", got, want)
 	}
 	a := &trx.Actions[1]
@@ -134,14 +143,16 @@ func TestTransactionIDsAndDigests(t *testing.T) {
 		t.Errorf("digest with return value %s, want %s", got, want)
 	}
 	trx.MaxNetUsageWords = (1<<32 - 1) / 8
-	checkError(t, trx.Validate(), exception.Transaction, "declared max_net_usage_words overflows when expanded to max net usage")
+	checkError(t, trx.Validate(), exception.Transaction,
+		"declared max_net_usage_words overflows when expanded to max net usage")
 	trx.MaxNetUsageWords--
 	if err := trx.Validate(); err != nil {
 		t.Error(err)
 	}
 	id := types.Checksum256{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	trx.SetRefBlock(id)
-	if trx.RefBlockNum != 0x0203 || trx.RefBlockPrefix != 0x0b0a0908 || !trx.VerifyRefBlock(id) || trx.VerifyRefBlock(chain) {
+	if trx.RefBlockNum != 0x0203 || trx.RefBlockPrefix != 0x0b0a0908 || !trx.VerifyRefBlock(id) ||
+		trx.VerifyRefBlock(chain) {
 		t.Errorf("reference %x %x", trx.RefBlockNum, trx.RefBlockPrefix)
 	}
 }
@@ -163,7 +174,8 @@ func TestPackedTransactionsUnpackWithinTheirLimits(t *testing.T) {
 		if size, err := p.PrunableSize(); err != nil || int(size) != 1+66+len(p.PackedContextFreeData) {
 			t.Errorf("prunable size %d, %v", size, err)
 		}
-		prunable := types.Hash(append(append(append([]byte{1}, types.Signature{}.Append(nil)...), byte(len(p.PackedContextFreeData))), p.PackedContextFreeData...))
+		prunable := types.Hash(append(append(append([]byte{1}, types.Signature{}.Append(nil)...),
+			byte(len(p.PackedContextFreeData))), p.PackedContextFreeData...))
 		want := types.Hash(append(serial.AppendBytes([]byte{byte(compression)}, p.PackedTrx), prunable[:]...))
 		if got := p.Digest(); got != want {
 			t.Errorf("digest %s, want %s", got, want)
@@ -186,7 +198,8 @@ func TestPackedTransactionsUnpackWithinTheirLimits(t *testing.T) {
 	if got, data, err := p.Unpack(); err != nil || got.ID() != trx.ID() || data != nil {
 		t.Errorf("with no context-free data, deflated: %v, %v, %v", got, data, err)
 	}
-	bomb, err := types.Pack(&types.Transaction{Actions: []types.Action{{Data: make([]byte, 1<<20)}}}, nil, nil, types.CompressionZlib)
+	bomb, err := types.Pack(&types.Transaction{Actions: []types.Action{{Data: make([]byte, 1<<20)}}}, nil, nil,
+		types.CompressionZlib)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +219,8 @@ func TestExtensionsFollowTheirRules(t *testing.T) {
 	features := types.AppendChecksums(nil, []types.Checksum256{{1}, {2}})
 	schedule := (&types.ProducerSchedule{Version: 3}).Append(nil)
 	header := func(x ...types.Extension) *types.BlockHeader { return &types.BlockHeader{Extensions: x} }
-	got, err := header(types.Extension{Type: 0, Data: features}, types.Extension{Type: 1, Data: schedule}).ExtractExtensions()
+	got, err := header(types.Extension{Type: 0, Data: features},
+		types.Extension{Type: 1, Data: schedule}).ExtractExtensions()
 	if err != nil || len(got.ProtocolFeatures) != 2 || got.ScheduleChange == nil || got.ScheduleChange.Version != 3 {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -215,34 +229,45 @@ func TestExtensionsFollowTheirRules(t *testing.T) {
 		kind    *exception.Kind
 		message string
 	}{
-		{header(types.Extension{Type: 1, Data: schedule}, types.Extension{Type: 0, Data: features}), exception.InvalidBlockHeaderExtension, "Block header extensions are not in the correct order (ascending id types required)"},
-		{header(types.Extension{Type: 0, Data: features}, types.Extension{Type: 0, Data: features}), exception.InvalidBlockHeaderExtension, "Block header extension with id type 0 is not allowed to repeat"},
-		{header(types.Extension{Type: 3}), exception.InvalidBlockHeaderExtension, "Block header extension with id type 3 is not supported"},
-		{header(types.Extension{Type: 0, Data: []byte{0}}), exception.IllFormedProtocolFeatureActivation, "Protocol feature activation extension must have at least one protocol feature digest"},
-		{header(types.Extension{Type: 0, Data: types.AppendChecksums(nil, []types.Checksum256{{}, {}})}), exception.IllFormedProtocolFeatureActivation,
-			"Protocol feature digest " + types.Checksum256{}.String() + " was repeated in the protocol feature activation extension"},
+		{header(types.Extension{Type: 1, Data: schedule}, types.Extension{Type: 0, Data: features}),
+			exception.InvalidBlockHeaderExtension,
+			"Block header extensions are not in the correct order (ascending id types required)"},
+		{header(types.Extension{Type: 0, Data: features}, types.Extension{Type: 0, Data: features}),
+			exception.InvalidBlockHeaderExtension, "Block header extension with id type 0 is not allowed to repeat"},
+		{header(types.Extension{Type: 3}), exception.InvalidBlockHeaderExtension,
+			"Block header extension with id type 3 is not supported"},
+		{header(types.Extension{Type: 0, Data: []byte{0}}), exception.IllFormedProtocolFeatureActivation,
+			"Protocol feature activation extension must have at least one protocol feature digest"},
+		{header(types.Extension{Type: 0, Data: types.AppendChecksums(nil, []types.Checksum256{{}, {}})}),
+			exception.IllFormedProtocolFeatureActivation,
+			"Protocol feature digest " + types.Checksum256{}.String() +
+				" was repeated in the protocol feature activation extension"},
 	} {
 		_, err := v.h.ExtractExtensions()
 		checkError(t, err, v.kind, v.message)
 	}
 	sig := types.Signature{}
 	block := func(list ...types.Signature) *types.SignedBlock {
-		return &types.SignedBlock{Extensions: types.Extensions{{Type: types.BlockMoreSignatures, Data: types.AppendSignatures(nil, list)}}}
+		return &types.SignedBlock{Extensions: types.Extensions{{Type: types.BlockMoreSignatures,
+			Data: types.AppendSignatures(nil, list)}}}
 	}
 	if list, err := block(sig).ExtractExtensions(); err != nil || len(list.Signatures) != 1 {
 		t.Errorf("%v, %v", list, err)
 	}
 	_, err = block().ExtractExtensions()
-	checkError(t, err, exception.IllFormedAdditionalBlockSignaturesExtension, "Additional block signatures extension must contain at least one signature")
+	checkError(t, err, exception.IllFormedAdditionalBlockSignaturesExtension,
+		"Additional block signatures extension must contain at least one signature")
 	_, err = block(sig, sig).ExtractExtensions()
-	checkError(t, err, exception.IllFormedAdditionalBlockSignaturesExtension, "Signature "+sig.String()+" was repeated in the additional block signatures extension")
+	checkError(t, err, exception.IllFormedAdditionalBlockSignaturesExtension, "Signature "+sig.String()+
+		" was repeated in the additional block signatures extension")
 	trx := &types.Transaction{Extensions: types.Extensions{{Data: types.GenerationContext{Sender: 5}.Append(nil)}}}
 	if g, err := trx.ExtractExtensions(); err != nil || g == nil || g.Sender != 5 {
 		t.Errorf("%v, %v", g, err)
 	}
 	trx.Extensions[0].Data = types.GenerationContext{}.Append(nil)
 	_, err = trx.ExtractExtensions()
-	checkError(t, err, exception.IllFormedDeferredTransactionGenerationContext, "Deferred transaction generation context extension must have a non-empty sender account")
+	checkError(t, err, exception.IllFormedDeferredTransactionGenerationContext,
+		"Deferred transaction generation context extension must have a non-empty sender account")
 	var x types.Extensions
 	for _, typ := range []uint16{5, 1, 5, 3} {
 		x = x.Insert(typ, []byte{byte(len(x))})
@@ -253,7 +278,8 @@ func TestExtensionsFollowTheirRules(t *testing.T) {
 }
 
 func TestBlockSigningAuthoritiesCountKeysOnce(t *testing.T) {
-	a := types.BlockSigningAuthority{Threshold: 3, Keys: []types.KeyWeight{{Key: key(1), Weight: 2}, {Key: key(2), Weight: 1}, {Key: key(3), Weight: 1}}}
+	a := types.BlockSigningAuthority{Threshold: 3,
+		Keys: []types.KeyWeight{{Key: key(1), Weight: 2}, {Key: key(2), Weight: 1}, {Key: key(3), Weight: 1}}}
 	for _, v := range []struct {
 		keys      []types.PublicKey
 		satisfied bool
@@ -277,10 +303,12 @@ func TestBlockSigningAuthoritiesCountKeysOnce(t *testing.T) {
 }
 
 func TestSchedulesConvert(t *testing.T) {
-	old := types.LegacySchedule{Version: 4, Producers: []types.LegacyProducerKey{{Producer: 1, Key: key(1)}, {Producer: 2, Key: key(2)}}}
+	old := types.LegacySchedule{Version: 4, Producers: []types.LegacyProducerKey{{Producer: 1, Key: key(1)},
+		{Producer: 2, Key: key(2)}}}
 	now := old.Upgrade()
 	back, ok := now.Legacy()
-	if !ok || !back.Equal(&old) || now.Version != 4 || now.Hash() != types.Hash(now.Append(nil)) || old.Hash() != types.Hash(old.Append(nil)) {
+	if !ok || !back.Equal(&old) || now.Version != 4 || now.Hash() != types.Hash(now.Append(nil)) ||
+		old.Hash() != types.Hash(old.Append(nil)) {
 		t.Errorf("%v came back as %v", old, back)
 	}
 	other := old.Upgrade()

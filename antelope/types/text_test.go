@@ -64,7 +64,8 @@ func TestNamesAreTheirTexts(t *testing.T) {
 
 func TestPrefixesEndAtTheLastDot(t *testing.T) {
 	for name, want := range map[string]string{
-		"": "", "eosio": "eosio", "eosio.any": "eosio", "a.b.c": "a.b", "a..b": "a", ".eosio": "", "abcdefghijkl1": "abcdefghijkl1",
+		"": "", "eosio": "eosio", "eosio.any": "eosio", "a.b.c": "a.b", "a..b": "a", ".eosio": "",
+		"abcdefghijkl1": "abcdefghijkl1",
 		"abcdefghijk.1": "abcdefghijk",
 	} {
 		if got := types.N(name).Prefix(); got != types.N(want) {
@@ -95,7 +96,8 @@ func TestTimesAreTheirTexts(t *testing.T) {
 			t.Errorf("%s is the second %s, %v", v.in, s, err)
 		}
 	}
-	for _, in := range []string{"", "now", "2020-01-01T00:00:00Z", "2020-13-01T00:00:00", "2020-01-01T00:00:00.x", "2020-01-01T1:2:3:4"} {
+	for _, in := range []string{"", "now", "2020-01-01T00:00:00Z", "2020-13-01T00:00:00", "2020-01-01T00:00:00.x",
+		"2020-01-01T1:2:3:4"} {
 		if p, err := types.ParseTimePoint(in); err == nil {
 			t.Errorf("%q is the point %s", in, p)
 		}
@@ -203,8 +205,8 @@ func TestUint128ComputesLikeBigIntegers(t *testing.T) {
 func TestAssetsAreTheirTexts(t *testing.T) {
 	for text, amount := range map[string]int64{
 		"0.100000000000000000 CUR": 100000000000000000, "-0.100000000000000000 CUR": -100000000000000000,
-		"4.611686018427387903 CUR": 1<<62 - 1, "-4.611686018427387903 CUR": -(1<<62 - 1), "4611686018427387903 CUR": 1<<62 - 1,
-		"1.0000 SYS": 10000, "0 A": 0, "-0.0001 SYS": -1, "5 ABCDEFG": 5,
+		"4.611686018427387903 CUR": 1<<62 - 1, "-4.611686018427387903 CUR": -(1<<62 - 1),
+		"4611686018427387903 CUR": 1<<62 - 1, "1.0000 SYS": 10000, "0 A": 0, "-0.0001 SYS": -1, "5 ABCDEFG": 5,
 	} {
 		a, err := types.ParseAsset(text)
 		if err != nil || a.Amount != amount || a.String() != text {
@@ -232,7 +234,8 @@ func TestAssetsAreTheirTexts(t *testing.T) {
 		_, err := types.ParseAsset(text)
 		checkError(t, err, want.kind, want.message)
 	}
-	if s, err := types.ParseSymbol("4,SYS"); err != nil || s != 4|'S'<<8|'Y'<<16|'S'<<24 || s.String() != "4,SYS" || s.Code().String() != "SYS" {
+	if s, err := types.ParseSymbol("4,SYS"); err != nil || s != 4|'S'<<8|'Y'<<16|'S'<<24 || s.String() != "4,SYS" ||
+		s.Code().String() != "SYS" {
 		t.Errorf("symbol %s, %v", s, err)
 	}
 }
@@ -291,17 +294,20 @@ func TestKeysAreTheirTexts(t *testing.T) {
 
 func TestChecksumsAreHex(t *testing.T) {
 	zeros := strings.Repeat("00", 31)
-	for in, want := range map[string]string{"ab" + zeros: "ab" + zeros, "aB": "ab" + zeros, "a": "a0" + zeros, "": "00" + zeros, "ab" + zeros + "ffxx": "ab" + zeros} {
+	for in, want := range map[string]string{"ab" + zeros: "ab" + zeros, "aB": "ab" + zeros, "a": "a0" + zeros,
+		"": "00" + zeros, "ab" + zeros + "ffxx": "ab" + zeros} {
 		if c, err := types.ParseChecksum256(in); err != nil || c.String() != want {
 			t.Errorf("%q is %s, %v", in, c, err)
 		}
 	}
 	_, err := types.ParseChecksum256("0g")
 	checkError(t, err, exception.FCUnspecified, "Invalid hex character 'g'")
-	if got := types.Hash([]byte("abc")).String(); got != "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" {
+	if got := types.Hash(
+		[]byte("abc")).String(); got != "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" {
 		t.Errorf("hash %s", got)
 	}
-	if types.Hash(nil).IsZero() || !(types.Checksum256{}).IsZero() || (types.Checksum256{1}).Compare(types.Checksum256{0, 9}) != 1 {
+	if types.Hash(nil).IsZero() || !(types.Checksum256{}).IsZero() ||
+		(types.Checksum256{1}).Compare(types.Checksum256{0, 9}) != 1 {
 		t.Error("checksums do not compare")
 	}
 }

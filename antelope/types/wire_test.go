@@ -43,9 +43,11 @@ func wires() map[string]func() wire {
 
 func FuzzDecode(f *testing.F) {
 	f.Add(types.DefaultGenesis().Append(nil))
-	trx := types.Transaction{ContextFreeActions: []types.Action{{Data: []byte{1}}}, Actions: []types.Action{{Authorization: make([]types.PermissionLevel, 2)}}, Extensions: types.Extensions{{Type: 1}}}
+	trx := types.Transaction{ContextFreeActions: []types.Action{{Data: []byte{1}}},
+		Actions: []types.Action{{Authorization: make([]types.PermissionLevel, 2)}}, Extensions: types.Extensions{{Type: 1}}}
 	f.Add(trx.Append(nil))
-	packed, err := types.Pack(&trx, []types.Signature{{Type: types.WebAuthn, AuthData: "a", ClientJSON: "{}"}}, [][]byte{{1}, nil}, types.CompressionZlib)
+	packed, err := types.Pack(&trx, []types.Signature{{Type: types.WebAuthn, AuthData: "a", ClientJSON: "{}"}},
+		[][]byte{{1}, nil}, types.CompressionZlib)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -53,10 +55,15 @@ func FuzzDecode(f *testing.F) {
 	block := types.SignedBlock{Transactions: []types.TransactionReceipt{{}, {Packed: packed}}}
 	block.NewProducers = &types.LegacySchedule{Version: 1, Producers: []types.LegacyProducerKey{{}}}
 	f.Add(block.Append(nil))
-	f.Add(types.Authority{Threshold: 1, Keys: []types.KeyWeight{{}, {Key: types.PublicKey{Type: types.WebAuthn, RPID: "x"}}}, Accounts: make([]types.PermissionLevelWeight, 1), Waits: make([]types.WaitWeight, 1)}.Append(nil))
+	f.Add(types.Authority{Threshold: 1,
+		Keys:     []types.KeyWeight{{}, {Key: types.PublicKey{Type: types.WebAuthn, RPID: "x"}}},
+		Accounts: make([]types.PermissionLevelWeight, 1), Waits: make([]types.WaitWeight, 1)}.Append(nil))
 	code := uint64(5)
-	trace := &types.TransactionTrace{Receipt: &types.TransactionReceiptHeader{}, ActionTraces: []types.ActionTrace{{Receipt: &types.ActionReceipt{AuthSequence: make([]types.AuthSequence, 1)},
-		Except: exception.New(exception.TxDuplicate, ""), ErrorCode: &code, AccountRAMDeltas: make([]types.AccountDelta, 1)}}, FailedDeferred: &types.TransactionTrace{}, AccountRAMDelta: &types.AccountDelta{}}
+	trace := &types.TransactionTrace{Receipt: &types.TransactionReceiptHeader{},
+		ActionTraces: []types.ActionTrace{{Receipt: &types.ActionReceipt{AuthSequence: make([]types.AuthSequence, 1)},
+			Except: exception.New(exception.TxDuplicate, ""), ErrorCode: &code,
+			AccountRAMDeltas: make([]types.AccountDelta, 1)}}, FailedDeferred: &types.TransactionTrace{},
+		AccountRAMDelta: &types.AccountDelta{}}
 	f.Add(trace.Append(nil))
 	f.Add((&types.TransactionTrace{ActionTraces: make([]types.ActionTrace, 1)}).Append(nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -91,7 +98,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzTexts(f *testing.F) {
-	for _, s := range []string{types.DefaultGenesisKey, "SIG_K1_111", "PUB_WA_1", "1.0000 SYS", "4,SYS", "2020-01-01T00:00:00.000", "20200101T000000", "-0x10", "eosio.token", `{"initial_timestamp":"2020-01-01T00:00:00"}`} {
+	for _, s := range []string{types.DefaultGenesisKey, "SIG_K1_111", "PUB_WA_1", "1.0000 SYS", "4,SYS",
+		"2020-01-01T00:00:00.000", "20200101T000000", "-0x10", "eosio.token", `{"initial_timestamp":"2020-01-01T00:00:00"}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -125,12 +133,14 @@ func FuzzTexts(f *testing.F) {
 }
 
 func TestReadValuesShareNothingWithWhatWasRead(t *testing.T) {
-	trx := types.Transaction{Actions: []types.Action{{Data: []byte{1, 2, 3}}}, Extensions: types.Extensions{{Data: []byte{4}}}}
+	trx := types.Transaction{Actions: []types.Action{{Data: []byte{1, 2, 3}}},
+		Extensions: types.Extensions{{Data: []byte{4}}}}
 	packed, err := types.Pack(&trx, nil, [][]byte{{5}}, types.CompressionNone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []wire{&trx, packed, &types.TransactionReceipt{Packed: packed}, &types.ActionTrace{ReturnValue: []byte{1}, Console: "x"}} {
+	for _, v := range []wire{&trx, packed, &types.TransactionReceipt{Packed: packed},
+		&types.ActionTrace{ReturnValue: []byte{1}, Console: "x"}} {
 		raw := v.Append(nil)
 		want := bytes.Clone(raw)
 		r := serial.NewReader(raw)
@@ -170,10 +180,12 @@ func TestListsOfTheShortestElementsAreRead(t *testing.T) {
 
 func TestAFailedDeferredTraceHasNoneItself(t *testing.T) {
 	inner := &types.TransactionTrace{FailedDeferred: &types.TransactionTrace{}}
-	if err := types.Decode((&types.TransactionTrace{FailedDeferred: &types.TransactionTrace{}}).Append(nil), new(types.TransactionTrace)); err != nil {
+	if err := types.Decode((&types.TransactionTrace{FailedDeferred: &types.TransactionTrace{}}).Append(nil),
+		new(types.TransactionTrace)); err != nil {
 		t.Error(err)
 	}
-	if err := types.Decode((&types.TransactionTrace{FailedDeferred: inner}).Append(nil), new(types.TransactionTrace)); err == nil {
+	if err := types.Decode((&types.TransactionTrace{FailedDeferred: inner}).Append(nil),
+		new(types.TransactionTrace)); err == nil {
 		t.Error("traces nest without end")
 	}
 }

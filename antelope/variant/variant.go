@@ -30,7 +30,8 @@ const (
 	Object
 )
 
-var kindNames = [...]string{"null_type", "int64_type", "uint64_type", "double_type", "bool_type", "string_type", "array_type", "object_type"}
+var kindNames = [...]string{"null_type", "int64_type", "uint64_type", "double_type", "bool_type", "string_type",
+	"array_type", "object_type"}
 
 // String returns the name that messages of nodeos have for the type.
 func (k Kind) String() string { return kindNames[k] }
@@ -95,7 +96,8 @@ func (v Value) Elements() ([]Value, error) {
 // other type. The slices belong to v.
 func (v Value) Members() ([]string, []Value, error) {
 	if v.kind != Object {
-		return nil, nil, exception.New(exception.FCBadCast, "Invalid cast from type '${type}' to Object", "type", v.kind.String())
+		return nil, nil, exception.New(exception.FCBadCast, "Invalid cast from type '${type}' to Object",
+			"type", v.kind.String())
 	}
 	return v.keys, v.list, nil
 }
@@ -211,7 +213,8 @@ func (v Value) AsBool() (bool, error) {
 		case "false":
 			return false, nil
 		}
-		return false, exception.New(exception.FCBadCast, `Cannot convert string to bool (only "true" or "false" can be converted)`)
+		return false, exception.New(exception.FCBadCast,
+			`Cannot convert string to bool (only "true" or "false" can be converted)`)
 	case Double:
 		return math.Float64frombits(v.bits) != 0, nil
 	case Array, Object:

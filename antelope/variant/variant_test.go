@@ -38,14 +38,16 @@ func TestStringsAreEscapedAsNodeosDoes(t *testing.T) {
 
 func TestNumbersAreWrittenAsNodeosDoes(t *testing.T) {
 	for v, want := range map[int64]string{
-		0: "0", 4294967295: "4294967295", 4294967296: `"4294967296"`, -4294967295: "-4294967295", -4294967296: `"-4294967296"`,
+		0: "0", 4294967295: "4294967295", 4294967296: `"4294967296"`, -4294967295: "-4294967295",
+		-4294967296:   `"-4294967296"`,
 		math.MinInt64: `"-9223372036854775808"`,
 	} {
 		if got := string(variant.AppendInt64(nil, v)); got != want {
 			t.Errorf("%d is written as %s", v, got)
 		}
 	}
-	for v, want := range map[uint64]string{0: "0", 4294967295: "4294967295", 4294967296: `"4294967296"`, math.MaxUint64: `"18446744073709551615"`} {
+	for v, want := range map[uint64]string{0: "0", 4294967295: "4294967295", 4294967296: `"4294967296"`,
+		math.MaxUint64: `"18446744073709551615"`} {
 		if got := string(variant.AppendUint64(nil, v)); got != want {
 			t.Errorf("%d is written as %s", v, got)
 		}
@@ -54,8 +56,10 @@ func TestNumbersAreWrittenAsNodeosDoes(t *testing.T) {
 		f    float64
 		want string
 	}{
-		{0, `"0.00000000000000000"`}, {0.1, `"0.10000000000000001"`}, {-1.5, `"-1.50000000000000000"`}, {1e22, `"10000000000000000000000.00000000000000000"`},
-		{math.Inf(1), `"inf"`}, {math.Inf(-1), `"-inf"`}, {math.NaN(), `"nan"`}, {math.Copysign(math.NaN(), -1), `"-nan"`}, {math.Copysign(0, -1), `"-0.00000000000000000"`},
+		{0, `"0.00000000000000000"`}, {0.1, `"0.10000000000000001"`}, {-1.5, `"-1.50000000000000000"`},
+		{1e22, `"10000000000000000000000.00000000000000000"`},
+		{math.Inf(1), `"inf"`}, {math.Inf(-1), `"-inf"`}, {math.NaN(), `"nan"`},
+		{math.Copysign(math.NaN(), -1), `"-nan"`}, {math.Copysign(0, -1), `"-0.00000000000000000"`},
 	} {
 		if got := string(variant.AppendDouble(nil, v.f)); got != v.want {
 			t.Errorf("%v is written as %s, want %s", v.f, got, v.want)
@@ -104,12 +108,14 @@ func TestTheParserTakesWhatNodeosTakes(t *testing.T) {
 
 func TestTheParserRefusesWhatNodeosRefuses(t *testing.T) {
 	for in, kind := range map[string]*exception.Kind{
-		"": exception.FCEndOfFile, "  ": exception.FCEndOfFile, "\x00": exception.FCEndOfFile, "\x04": exception.FCEndOfFile, "\xff": exception.FCEndOfFile,
-		`{"`: exception.FCParseError, `{"a":5`: exception.FCParseError, `[1`: exception.FCEndOfFile, `{"a" 5}`: exception.FCParseError,
-		`{5:6}`: exception.FCParseError, `{`: exception.FCParseError, `"abc`: exception.FCParseError, "\"a\x04\"": exception.FCParseError, `"\`: exception.FCParseError,
-		`-`: exception.FCParseError, `.`: exception.FCParseError, `-.`: exception.FCParseError, `1.2.3`: exception.FCParseError,
-		`18446744073709551616`: exception.FCParseError, `-9223372036854775809`: exception.FCParseError, `+1`: exception.FCParseError,
-		`x`: exception.FCParseError, `]`: exception.FCParseError, `'a'`: exception.FCParseError,
+		"": exception.FCEndOfFile, "  ": exception.FCEndOfFile, "\x00": exception.FCEndOfFile,
+		"\x04": exception.FCEndOfFile, "\xff": exception.FCEndOfFile, `{"`: exception.FCParseError,
+		`{"a":5`: exception.FCParseError, `[1`: exception.FCEndOfFile, `{"a" 5}`: exception.FCParseError,
+		`{5:6}`: exception.FCParseError, `{`: exception.FCParseError, `"abc`: exception.FCParseError,
+		"\"a\x04\"": exception.FCParseError, `"\`: exception.FCParseError, `-`: exception.FCParseError,
+		`.`: exception.FCParseError, `-.`: exception.FCParseError, `1.2.3`: exception.FCParseError,
+		`18446744073709551616`: exception.FCParseError, `-9223372036854775809`: exception.FCParseError,
+		`+1`: exception.FCParseError, `x`: exception.FCParseError, `]`: exception.FCParseError, `'a'`: exception.FCParseError,
 		strings.Repeat("[", 101) + strings.Repeat("]", 101):           exception.FCParseError,
 		strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100): exception.FCParseError,
 		strings.Repeat("[", 1_000_000):                                exception.FCParseError,
@@ -212,7 +218,8 @@ func TestValuesConvertAsNodeosDoes(t *testing.T) {
 	if _, _, err := parse("[]").Members(); !exception.Is(err, exception.FCBadCast) {
 		t.Errorf("an array has members: %v", err)
 	}
-	made := variant.OfArray([]variant.Value{variant.Of("a"), variant.OfBool(true), variant.OfInt64(-1), variant.OfUint64(2), variant.OfDouble(0.5), {}})
+	made := variant.OfArray([]variant.Value{variant.Of("a"), variant.OfBool(true), variant.OfInt64(-1),
+		variant.OfUint64(2), variant.OfDouble(0.5), {}})
 	if got := string(made.AppendJSON(nil)); got != `["a",true,-1,2,"0.50000000000000000",null]` {
 		t.Errorf("made %s", got)
 	}
@@ -244,7 +251,8 @@ func TestIndentedJSONIsThatOfNodeos(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`{"a":[1,-2,3.5,"x\n"],"b":null}`, `[1 2,,]`, `tru`, `"\u0041"`, `{"a":1,"a":2}`, "{\"a\":1,\"a\x9d\":2}", `1e5`, "[[[[", "\"\x80\xff\""} {
+	for _, s := range []string{`{"a":[1,-2,3.5,"x\n"],"b":null}`, `[1 2,,]`, `tru`, `"\u0041"`, `{"a":1,"a":2}`,
+		"{\"a\":1,\"a\x9d\":2}", `1e5`, "[[[[", "\"\x80\xff\""} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -277,7 +285,8 @@ func TestWhatAParserTakesIsToldOf(t *testing.T) {
 	if size := reflect.TypeFor[variant.Value]().Size(); size != 80 {
 		t.Errorf("a value takes %d bytes, not what is counted", size)
 	}
-	for _, s := range []string{"[" + strings.Repeat("{}", 1e5) + "]", "[" + strings.Repeat("[0]", 1e5) + "]", `{"a":[` + strings.Repeat(`""`, 1e5) + "]}",
+	for _, s := range []string{"[" + strings.Repeat("{}", 1e5) + "]", "[" + strings.Repeat("[0]", 1e5) + "]",
+		`{"a":[` + strings.Repeat(`""`, 1e5) + "]}",
 		strings.Repeat("[", 90) + strings.Repeat("1 ", 1e5) + strings.Repeat("]", 90)} {
 		told := int64(0)
 		_, err := variant.ParseWithin(s, variant.Limits{Take: func(n int64) error {
@@ -288,14 +297,16 @@ func TestWhatAParserTakesIsToldOf(t *testing.T) {
 			t.Errorf("%.20s: %d bytes, %v", s, told, err)
 		}
 		enough, calls := errors.New("enough"), 0
-		if _, err := variant.ParseWithin(s, variant.Limits{Take: func(int64) error { calls++; return enough }}); err != enough || calls != 1 {
+		if _, err := variant.ParseWithin(s,
+			variant.Limits{Take: func(int64) error { calls++; return enough }}); err != enough || calls != 1 {
 			t.Errorf("%.20s: %v after %d refusals", s, err, calls)
 		}
 	}
 	if _, err := variant.ParseWithin("[1,2,3,!", variant.Limits{Elements: 3}); err != variant.ErrElements {
 		t.Errorf("the fourth of three elements: %v", err)
 	}
-	if v, err := variant.ParseWithin("[1,2,[1,2,3,4]]", variant.Limits{Elements: 3}); err != nil || v.Kind() != variant.Array {
+	if v, err := variant.ParseWithin("[1,2,[1,2,3,4]]", variant.Limits{Elements: 3}); err != nil ||
+		v.Kind() != variant.Array {
 		t.Errorf("three elements of three: %v", err)
 	}
 }

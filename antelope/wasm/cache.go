@@ -118,7 +118,8 @@ func NewCache(o Options) (*Cache, error) {
 	}
 	// A memory helper stands in for these, whatever the host has.
 	for _, name := range []string{"memcpy", "memmove", "memset", "memcmp"} {
-		c.functions[name] = &Function{Name: name, Params: []ValueType{I32, I32, I32}, Results: []ValueType{I32}, Body: func(*Call, []uint64) {}}
+		c.functions[name] = &Function{Name: name, Params: []ValueType{I32, I32, I32}, Results: []ValueType{I32},
+			Body: func(*Call, []uint64) {}}
 	}
 	var err error
 	if c.interpreter, err = c.runtime(wazero.NewRuntimeConfigInterpreter()); err != nil {

@@ -134,7 +134,8 @@ func TestWaitingForACompilationIsNotBilled(t *testing.T) {
 		}
 	}
 	second := c.NewMachine()
-	if err := errors.Join(second.Apply(&host{}, code, 0, 0, 0, nil), <-first); err != nil || !slices.Equal(active, []bool{true, false}) {
+	if err := errors.Join(second.Apply(&host{}, code, 0, 0, 0, nil), <-first); err != nil ||
+		!slices.Equal(active, []bool{true, false}) {
 		t.Errorf("compiling %v, %v", active, err)
 	}
 	// One that is busy takes no other.
@@ -198,7 +199,8 @@ func TestTheCompilerTakesOverFromTheInterpreter(t *testing.T) {
 	if i.program.runtime != c.interpreter {
 		t.Fatal("it was compiled at once")
 	}
-	for end := time.Now().Add(time.Minute); m.instances[code.Hash].program.runtime != c.native; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); m.instances[code.Hash].program.runtime != c.native; time.Sleep(
+		time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it is not compiled")
 		}

@@ -126,13 +126,14 @@ func (l *ledger) functions() []Function {
 			}
 			s[0] = uint64(uint32(n))
 		}},
-		{Name: "db_store_i64", Params: []ValueType{I64, I64, I64, I64, I32, I32}, Results: []ValueType{I32}, Body: func(c *Call, s []uint64) {
-			l := c.Context.(*ledger)
-			n := len(l.values)
-			l.rows[[3]uint64{s[0], s[1], s[3]}] = int32(n)
-			l.values = append(l.values, bytes.Clone(at(c, s[4], s[5])))
-			s[0] = uint64(n)
-		}},
+		{Name: "db_store_i64", Params: []ValueType{I64, I64, I64, I64, I32, I32}, Results: []ValueType{I32},
+			Body: func(c *Call, s []uint64) {
+				l := c.Context.(*ledger)
+				n := len(l.values)
+				l.rows[[3]uint64{s[0], s[1], s[3]}] = int32(n)
+				l.values = append(l.values, bytes.Clone(at(c, s[4], s[5])))
+				s[0] = uint64(n)
+			}},
 		{Name: "db_get_i64", Params: []ValueType{I32, I32, I32}, Results: []ValueType{I32}, Body: func(c *Call, s []uint64) {
 			v := c.Context.(*ledger).values[uint32(s[0])]
 			copy(at(c, s[1], s[2]), v)

@@ -200,7 +200,8 @@ func oracle(op byte, a, b uint64) (result uint64, ok bool) {
 	less := !unordered && f.less(a, b)
 	switch {
 	case op >= 0x5b && op <= 0x66:
-		return truth([]bool{equal, !equal, less, !unordered && !less && !equal, less || equal, !unordered && !less}[(op-0x5b)%6])
+		return truth([]bool{equal, !equal, less, !unordered && !less && !equal, less ||
+			equal, !unordered && !less}[(op-0x5b)%6])
 	case op >= 0xa8 && op <= 0xb1 && op != 0xac && op != 0xad:
 		return toInteger(f, op, a)
 	case op >= 0xb2:
@@ -332,7 +333,8 @@ func convert(op byte, a uint64) uint64 {
 // operands are values that are special in a format, and some at random.
 func operands(t ValueType, r *rand.Rand) []uint64 {
 	if t == I32 || t == I64 {
-		v := []uint64{0, 1, 2, 1<<24 + 1, 1<<24 + 2, 1<<25 + 2, 1<<25 + 6, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1<<32 - 129, 1<<53 + 1, 1<<53 + 3, 1<<63 - 1, 1 << 63, math.MaxUint64, 1<<63 + 1025, math.MaxUint64 - 1024}
+		v := []uint64{0, 1, 2, 1<<24 + 1, 1<<24 + 2, 1<<25 + 2, 1<<25 + 6, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1<<32 - 129,
+			1<<53 + 1, 1<<53 + 3, 1<<63 - 1, 1 << 63, math.MaxUint64, 1<<63 + 1025, math.MaxUint64 - 1024}
 		for range 12 {
 			v = append(v, r.Uint64()>>r.IntN(64))
 		}
@@ -345,8 +347,9 @@ func operands(t ValueType, r *rand.Rand) []uint64 {
 	one := uint64(1)<<(f.exponent-1) - 1
 	v := []uint64{
 		0, 1, 2, 1<<f.fraction - 1, 1 << f.fraction, 1<<f.fraction + 1, // subnormal, least normal
-		one << f.fraction, one<<f.fraction + 1, one<<f.fraction - 1, (one - 1) << f.fraction, (one+1)<<f.fraction | 1<<(f.fraction-2),
-		(one+uint64(f.fraction))<<f.fraction | 1, (one+uint64(f.fraction)-1)<<f.fraction | 1, (one+uint64(f.fraction)-1)<<f.fraction | 3,
+		one << f.fraction, one<<f.fraction + 1, one<<f.fraction - 1, (one - 1) << f.fraction,
+		(one+1)<<f.fraction | 1<<(f.fraction-2), (one+uint64(f.fraction))<<f.fraction | 1,
+		(one+uint64(f.fraction)-1)<<f.fraction | 1, (one+uint64(f.fraction)-1)<<f.fraction | 3,
 		f.inf() - 1, f.inf(), f.inf() | 1, f.inf() | f.quiet(), f.inf() | f.quiet() | 5, f.inf() | f.quiet()>>1,
 		f.inf() | (1<<f.fraction - 1),
 	}

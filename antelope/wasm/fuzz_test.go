@@ -51,7 +51,8 @@ func (g *generator) next() int {
 }
 
 func (g *generator) bits() uint64 {
-	special := []uint64{0, 1, 1<<64 - 1, 1 << 31, 1 << 63, 0x7fa00001, 0x7ff4000000000001, 0xc1e0000000080000, 0x3fe0000000000000, 0x3f000000, 0x7f800000, 100}
+	special := []uint64{0, 1, 1<<64 - 1, 1 << 31, 1 << 63, 0x7fa00001, 0x7ff4000000000001, 0xc1e0000000080000,
+		0x3fe0000000000000, 0x3f000000, 0x7f800000, 100}
 	c := g.next()
 	if c < 128 {
 		return special[c%len(special)]
@@ -419,7 +420,8 @@ func compare(t *testing.T, all []engine, module []byte) outcome {
 			if i == 0 && j == 0 {
 				first = o
 			} else if o.kind != first.kind || o.sum != first.sum || !slices.Equal(o.out, first.out) {
-				t.Errorf("%s, run %d: %x %x %s; first run: %x %x %s\n%x", e.name, j, o.out, o.sum, o.kind, first.out, first.sum, first.kind, module)
+				t.Errorf("%s, run %d: %x %x %s; first run: %x %x %s\n%x", e.name, j, o.out, o.sum, o.kind, first.out,
+					first.sum, first.kind, module)
 			}
 		}
 	}
@@ -454,7 +456,8 @@ func TestEnginesAgreeOnRandomModules(t *testing.T) {
 		puts += len(o.out)
 	}
 	t.Log(kinds, puts)
-	if kinds["none"] < modules/20 || kinds["trap"] < modules/20 || kinds["none"]+kinds["trap"]+kinds["deadline"] != modules {
+	if kinds["none"] < modules/20 || kinds["trap"] < modules/20 || kinds["none"]+kinds["trap"]+
+		kinds["deadline"] != modules {
 		t.Errorf("the modules are of no use: %v", kinds)
 	}
 }
@@ -544,7 +547,8 @@ func FuzzValidate(f *testing.F) {
 		legacy := Validate(module, Rules{Import: importOf(testFunctions()), Speculative: true})
 		limited := Validate(module, Rules{Import: importOf(testFunctions()), Limits: defaultConfig()})
 		if legacy == nil || limited == nil {
-			if o := compare(t, all, module); o.kind != "none" && o.kind != "trap" && o.kind != "deadline" && o.kind != errTest.Error() {
+			if o := compare(t, all, module); o.kind != "none" && o.kind != "trap" && o.kind != "deadline" &&
+				o.kind != errTest.Error() {
 				t.Errorf("%s\n%x", o.kind, module)
 			}
 		} else {

@@ -65,7 +65,8 @@ func defaultConfig() *types.WasmConfig {
 
 // The test cases of Leap's generated spec tests: a contract, from which index to
 // which it must pass or throw.
-var specCase = regexp.MustCompile(`BOOST_DATA_TEST_CASE\((\w+?)_(\d+)_(check_throw|pass|module), boost::unit_test::data::xrange\((\d+),(\d+)\)`)
+var specCase = regexp.MustCompile(
+	`BOOST_DATA_TEST_CASE\((\w+?)_(\d+)_(check_throw|pass|module), boost::unit_test::data::xrange\((\d+),(\d+)\)`)
 
 func TestLeapSpecContractsBehaveAsInNodeos(t *testing.T) {
 	files, err := filepath.Glob(leap(t, "unittests/wasm-spec-tests/generated-tests/*.cpp"))

@@ -391,7 +391,8 @@ func memoryCases() [][3]int32 {
 	const end = 2 * PageSize
 	return [][3]int32{
 		{0, 100, 50}, {100, 0, 50}, {0, 251, 251}, {251, 0, 100}, {0, 8, 9}, {8, 0, 9}, {8, 0, 8}, {5, 5, 0}, {5, 5, 1},
-		{0, 0, end}, {0, 0, end + 1}, {1, 0, end}, {end, 0, 0}, {0, end, 0}, {end - 1, 0, 1}, {end - 1, 5, 2}, {end + 1, 0, 0},
+		{0, 0, end}, {0, 0, end + 1}, {1, 0, end}, {end, 0, 0}, {0, end, 0}, {end - 1, 0, 1}, {end - 1, 5, 2},
+		{end + 1, 0, 0},
 		{0, end + 1, 0}, {-1, 0, 1}, {-1, 0, 0}, {0, -1, 2}, {0, 0, -1}, {3, 3 + 251*3, 501}, {1000, 999, 77}, {17, 18, 3},
 		{0, 251 + 7, 1}, {251, 7 + 251, 20}, {251 + 7, 251, 20},
 	}
@@ -410,7 +411,8 @@ func TestMemcpyAndItsLikeCheckAsNodeosDoes(t *testing.T) {
 						ok = e != nil && e.Kind == kind
 					}
 					if !ok || !slices.Equal(out, want) {
-						t.Errorf("%s: %s(%d, %d, %d) of %d pages: %v %v; want %v %v", v.name, name, c[0], c[1], c[2], pages, out, err, want, kind)
+						t.Errorf("%s: %s(%d, %d, %d) of %d pages: %v %v; want %v %v",
+							v.name, name, c[0], c[1], c[2], pages, out, err, want, kind)
 					}
 				}
 			}
@@ -651,7 +653,8 @@ func TestTheGreatestLimitsAreLimits(t *testing.T) {
 			}
 			var h host
 			err := v.Apply(&h, code, 7, 2, 3, nil)
-			if c.ok != (err == nil) || !c.ok && !exception.Is(err, exception.WasmExecutionError) || len(h.out) == 2 && (h.out[0] != 0 || h.out[1] != 7) {
+			if c.ok != (err == nil) || !c.ok && !exception.Is(err, exception.WasmExecutionError) ||
+				len(h.out) == 2 && (h.out[0] != 0 || h.out[1] != 7) {
 				t.Errorf("%s: %s: put %d, %v", v.name, c.name, h.out, err)
 			}
 		}

@@ -125,7 +125,8 @@ func executionError(what, why string) error {
 
 // instance returns an instance of a contract.
 func (m *Machine) instance(code Code) (*instance, error) {
-	if i := m.instances[code.Hash]; i != nil && i.entry.program.Load() == i.program && !i.entry.dropped.Load() && i.entry.serves(&code) && i.program.pages <= min(code.Limits.Pages, maxPages) {
+	if i := m.instances[code.Hash]; i != nil && i.entry.program.Load() == i.program && !i.entry.dropped.Load() &&
+		i.entry.serves(&code) && i.program.pages <= min(code.Limits.Pages, maxPages) {
 		i.entry.used.Store(m.cache.clock.Add(1))
 		return i, nil
 	}
@@ -176,7 +177,8 @@ func newInstance(e *entry, p *program) (*instance, error) {
 		ctx = experimental.WithMemoryAllocator(ctx, i.memory)
 	}
 	var err error
-	i.module, err = p.runtime.InstantiateModule(ctx, p.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	i.module, err = p.runtime.InstantiateModule(ctx, p.compiled,
+		wazero.NewModuleConfig().WithName("").WithStartFunctions())
 	if err != nil {
 		return nil, err
 	}

@@ -321,7 +321,8 @@ func (p *parser) body(typ uint32) {
 		return
 	}
 	b.code = p.take(size - declared)
-	p.require(p.o.trailing || p.err != nil || b.code[len(b.code)-1] == 0x0b, "failed parsing function body, expected 'end'")
+	p.require(p.o.trailing || p.err != nil || b.code[len(b.code)-1] == 0x0b,
+		"failed parsing function body, expected 'end'")
 	p.m.bodies = append(p.m.bodies, b)
 }
 

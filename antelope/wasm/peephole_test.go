@@ -30,7 +30,8 @@ const (
 	peepholeLoops  = 4
 )
 
-var manyParams = []ValueType{I32, F64, I64, F32, I32, I64, F64, F64, F32, I64, I32, F64, I64, I64, F32, F64, F64, F64, I32, F32}
+var manyParams = []ValueType{I32, F64, I64, F32, I32, I64, F64, F64, F32, I64, I32, F64, I64, I64, F32, F64, F64,
+	F64, I32, F32}
 
 func (g *peephole) index(t ValueType) uint32 { return uint32(slices.Index(valueTypes, t)) }
 
@@ -49,10 +50,12 @@ func (g *peephole) setLocal(t ValueType) uint32 {
 // constant pushes a constant at which something changes.
 func (g *peephole) constant(e *encoder, t ValueType) {
 	bits := []uint64{
-		0, 0, 0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0xffff, 0x10000, 65528, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32,
-		1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 2, 0xffffffff80000000, 0x3f800000, 0xbf800000, 0x4f000000, 0xcf000000, 0x4f800000, 0x5f000000, 0x7f800000, 0x7fc00000,
-		0x7fa00001, 0x80000001, 0x3ff0000000000000, 0xbff0000000000000, 0x41e0000000000000, 0xc1e0000000200000, 0x43e0000000000000,
-		0xc3e0000000000000, 0x43f0000000000000, 0x7ff0000000000000, 0x7ff8000000000000, 0x7ff4000000000001, 0x41dfffffffc00000,
+		0, 0, 0, 1, 2, 3, 4, 8, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0xffff, 0x10000, 65528, 1<<31 - 1, 1 << 31,
+		1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<64 - 1, 1<<64 - 2, 0xffffffff80000000, 0x3f800000, 0xbf800000,
+		0x4f000000, 0xcf000000, 0x4f800000, 0x5f000000, 0x7f800000, 0x7fc00000, 0x7fa00001, 0x80000001,
+		0x3ff0000000000000, 0xbff0000000000000, 0x41e0000000000000, 0xc1e0000000200000, 0x43e0000000000000,
+		0xc3e0000000000000, 0x43f0000000000000, 0x7ff0000000000000, 0x7ff8000000000000, 0x7ff4000000000001,
+		0x41dfffffffc00000,
 	}[g.IntN(47)]
 	switch g.IntN(8) {
 	case 0:

@@ -197,7 +197,8 @@ func ours(t *testing.T, m *Machine, module []byte, n int, limits *types.WasmConf
 		return d
 	}
 	var h host
-	if d.Run = say(m.Apply(&h, codeOf(module), name("hello"), name("hello"), uint64(n), until(10*time.Second))); d.Run == "" {
+	if d.Run = say(m.Apply(&h, codeOf(module), name("hello"), name("hello"), uint64(n),
+		until(10*time.Second))); d.Run == "" {
 		for _, v := range h.out {
 			d.Console += fmt.Sprint(v)
 		}

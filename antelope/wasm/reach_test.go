@@ -49,7 +49,8 @@ func newReaching() *reaching {
 	three := []ValueType{I32, I32, I32}
 	return &reaching{
 		b, b.importing("memcpy", three, I32), b.importing("memmove", three, I32), b.importing("memset", three, I32),
-		b.importing("write", []ValueType{I32}, none), b.importing("say", []ValueType{I32}, none), b.importing("leave", nil, none),
+		b.importing("write", []ValueType{I32}, none), b.importing("say", []ValueType{I32}, none),
+		b.importing("leave", nil, none),
 	}
 }
 
@@ -247,7 +248,9 @@ func reachingBodies(b *reaching) map[string]func(e *encoder) {
 func TestWhatWasWrittenIsCleared(t *testing.T) {
 	write := func(m []byte, at uint64) { binary.LittleEndian.PutUint64(m[at:], ^uint64(0)) }
 	functions := append(testFunctions(),
-		Function{Name: "write", Params: []ValueType{I32}, Body: func(c *Call, s []uint64) { write(c.Memory(), uint64(uint32(s[0]))) }},
+		Function{Name: "write", Params: []ValueType{I32}, Body: func(c *Call, s []uint64) {
+			write(c.Memory(), uint64(uint32(s[0])))
+		}},
 		Function{Name: "say", Params: []ValueType{I32}, Body: func(c *Call, s []uint64) {
 			at := uint64(uint32(s[0]))
 			write(c.View(), at)
@@ -272,7 +275,8 @@ func TestWhatWasWrittenIsCleared(t *testing.T) {
 			apply.index(opCall, inner)
 			b.apply(nil, apply)
 			contract := codeOf(b.bytes())
-			for _, at := range []uint64{0, 8, leastNear - 8, leastNear - 1, leastNear, nearEnd - 9, nearEnd - 8, nearEnd - 7, nearEnd, PageSize - 8} {
+			for _, at := range []uint64{0, 8, leastNear - 8, leastNear - 1, leastNear, nearEnd - 9, nearEnd - 8,
+				nearEnd - 7, nearEnd, PageSize - 8} {
 				for _, condition := range []uint64{0, 1} {
 					err := e.Apply(&host{}, contract, at, condition, 0, nil)
 					i := e.instances[contract.Hash]

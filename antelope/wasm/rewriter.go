@@ -136,7 +136,8 @@ func rewrite(m *module, o *options) (*rewritten, error) {
 // rewriteFunctions rewrites the code of a module. The checker checks the functions while
 // it hands them on.
 func rewriteFunctions(m *module, o *options) (*rewriter, error) {
-	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}, indirect: map[uint32]bool{}, graph: newCalls(m), values: values{set: map[uint32]int{}}}
+	w := &rewriter{m: m, types: slices.Clone(m.types), places: map[helper]uint32{}, indirect: map[uint32]bool{},
+		graph: newCalls(m), values: values{set: map[uint32]int{}}}
 	for _, g := range m.globals {
 		if g.mutable {
 			w.mutable++

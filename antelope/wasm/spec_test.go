@@ -106,7 +106,8 @@ func specApply(t *testing.T, v engine, module []byte, code encoder, wide bool) e
 		t.Fatal(err)
 	}
 	p, err := v.compile(r, program{
-		tables: r.tables, memories: m.memories, pages: m.pages, maxPages: m.maxPages, hasMax: m.hasMax, data: m.data, broken: m.broken,
+		tables: r.tables, memories: m.memories, pages: m.pages, maxPages: m.maxPages, hasMax: m.hasMax, data: m.data,
+		broken: m.broken,
 	}, true)
 	if err != nil {
 		t.Fatal(err)

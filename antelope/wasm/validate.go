@@ -143,7 +143,8 @@ func checkImports(m *module, rules Rules) error {
 	}
 	for _, i := range m.imports {
 		if _, ok := rules.Import(string(i.name)); !ok {
-			return exception.New(exception.WasmSerializationError, "${module}.${fn} unresolveable", "module", string(i.module), "fn", string(i.name))
+			return exception.New(exception.WasmSerializationError, "${module}.${fn} unresolveable",
+				"module", string(i.module), "fn", string(i.name))
 		}
 	}
 	return nil

@@ -155,10 +155,12 @@ func acceptances() []acceptance {
 		{"else nests", repeatCodes(nil, bytes.Repeat([]byte{opI32Const, 0, opIf, none, opElse, opEnd}, 1022)), byBoth},
 		{"elses nest", repeatCodes(nil, bytes.Repeat([]byte{opI32Const, 0, opIf, none, opElse, opEnd}, 1023)), byConfig},
 		{"code after the end", func(b *builder) {
-			b.export("apply", kindFunction, b.rawFunction([]ValueType{I64, I64, I64}, none, nil, encoder{opEnd, opNop, opLocalGet, 0, opBlock, none, opEnd}))
+			b.export("apply", kindFunction, b.rawFunction([]ValueType{I64, I64, I64}, none, nil,
+				encoder{opEnd, opNop, opLocalGet, 0, opBlock, none, opEnd}))
 		}, byLegacy},
 		{"no constant after the end", func(b *builder) {
-			b.export("apply", kindFunction, b.rawFunction([]ValueType{I64, I64, I64}, none, nil, encoder{opEnd, opI32Const, 0, opDrop}))
+			b.export("apply", kindFunction,
+				b.rawFunction([]ValueType{I64, I64, I64}, none, nil, encoder{opEnd, opI32Const, 0, opDrop}))
 		}, byNone},
 		{"no end", func(b *builder) {
 			b.export("apply", kindFunction, b.rawFunction([]ValueType{I64, I64, I64}, none, nil, encoder{opNop}))
@@ -222,7 +224,8 @@ func TestViolatedConstraintsAreExecutionErrors(t *testing.T) {
 	} {
 		b := newBuilder()
 		build(b)
-		if err := Validate(b.bytes(), Rules{Import: importOf(nil), Speculative: true}); !exception.Is(err, exception.WasmExecutionError) {
+		if err := Validate(b.bytes(), Rules{Import: importOf(nil), Speculative: true}); !exception.Is(err,
+			exception.WasmExecutionError) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -244,7 +247,8 @@ func TestConfiguredLimitsHold(t *testing.T) {
 		build func(b *builder)
 		least uint32 // that accepts the module
 	}{
-		{"globals", func(c *types.WasmConfig) *uint32 { return &c.MaxMutableGlobalBytes }, with(func(b *builder) { b.globals = slices.Repeat([]globalVar{{I64, true, 0}}, 5) }), 40},
+		{"globals", func(c *types.WasmConfig) *uint32 { return &c.MaxMutableGlobalBytes },
+			with(func(b *builder) { b.globals = slices.Repeat([]globalVar{{I64, true, 0}}, 5) }), 40},
 		{"table", func(c *types.WasmConfig) *uint32 { return &c.MaxTableElements }, with(func(b *builder) { b.table = 77 }), 77},
 		{"section", func(c *types.WasmConfig) *uint32 { return &c.MaxSectionElements }, with(func(b *builder) { functions(b, 99) }), 100},
 		{"memory init", func(c *types.WasmConfig) *uint32 { return &c.MaxLinearMemoryInit }, with(func(b *builder) { b.memory, b.data = []uint32{1}, []dataSegment{{90, make([]byte, 10)}} }), 100},
@@ -277,7 +281,8 @@ func TestConfiguredLimitsHold(t *testing.T) {
 	plainApply(b)
 	config := defaultConfig()
 	config.MaxModuleBytes = uint32(len(b.bytes())) - 1
-	if err := Validate(b.bytes(), Rules{Import: importOf(nil), Limits: config}); !exception.Is(err, exception.WasmSerializationError) {
+	if err := Validate(b.bytes(), Rules{Import: importOf(nil), Limits: config}); !exception.Is(err,
+		exception.WasmSerializationError) {
 		t.Error(err)
 	}
 }

@@ -39,7 +39,8 @@ func (m *module) large() (bool, error) {
 		}
 		locals += uint64(n)
 	}
-	return locals > maxLocals || slices.ContainsFunc(m.types, func(t funcType) bool { return len(t.params) > maxParams }), nil
+	return locals > maxLocals ||
+		slices.ContainsFunc(m.types, func(t funcType) bool { return len(t.params) > maxParams }), nil
 }
 
 // mixes tells whether an indirect call by one of the types in use may reach a function

@@ -51,8 +51,11 @@ func flows() []flow {
 		}},
 		{"wrapped", I64, ops(opI32WrapI64, opI64ExtendI32), clean},
 		{"a sign less", F32, ops(opF32Abs, opI32FromF32, opI64ExtendI32), func(s uint64) uint64 { return s & 0x7fffffff }},
-		{"rounded", F32, ops(opF32Const, 0, 0, 0, 0, opI32FromF32, opDrop, opF32Ceil, opI32FromF32, opI64ExtendI32, opI64Const, 32, opI64ShrU), func(s uint64) uint64 { return s >> 32 }},
-		{"a sum's first", F32, ops(opF32Const, 0, 0, 0, 0, opF32Add, opI32FromF32, opI64ExtendI32, opI64Const, 32, opI64ShrU), func(s uint64) uint64 { return s >> 32 }},
+		{"rounded", F32, ops(opF32Const, 0, 0, 0, 0, opI32FromF32, opDrop, opF32Ceil, opI32FromF32, opI64ExtendI32,
+			opI64Const, 32, opI64ShrU), func(s uint64) uint64 { return s >> 32 }},
+		{"a sum's first", F32,
+			ops(opF32Const, 0, 0, 0, 0, opF32Add, opI32FromF32, opI64ExtendI32, opI64Const, 32, opI64ShrU),
+			func(s uint64) uint64 { return s >> 32 }},
 		{"a sum's second", F32, func(_ *builder, e *encoder) {
 			e.op(opI32FromF32, opLocalSet, 3, opF32Const, 0, 0, 0, 0, opLocalGet, 3, opF32FromI32, opF32Add)
 			e.op(opI32FromF32, opI64ExtendI32, opI64Const, 32, opI64ShrU)

@@ -51,7 +51,8 @@ func TestTheFirstErrorIsTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full, did, synced := errors.New("full"), 0, 0
 		var told []error
-		r := Start(Options[int]{Do: func(int) error { did++; return full }, Sync: func() error { synced++; return nil }, Failed: func(err error) { told = append(told, err) }})
+		r := Start(Options[int]{Do: func(int) error { did++; return full }, Sync: func() error { synced++; return nil },
+			Failed: func(err error) { told = append(told, err) }})
 		if err := r.Sync(); err != nil || synced != 1 {
 			t.Errorf("%v, made durable %d times", err, synced)
 		}

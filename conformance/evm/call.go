@@ -45,8 +45,10 @@ func ask(db state.Database, root common.Hash, c *chain, config *params.ChainConf
 		Time: inter.Timestamp(b.Time), GasLimit: math.MaxUint64, BaseFee: (*big.Int)(b.BaseFee),
 	}
 	price := (*big.Int)(call.Price)
-	m := types.NewMessage(call.From, call.To, 0, (*big.Int)(call.Value), call.Gas, price, price, price, call.Data, nil, true)
-	machine := vm.NewEVM(evmcore.NewEVMBlockContext(header, c, nil), evmcore.NewEVMTxContext(m), s, config, opera.DefaultVMConfig)
+	m := types.NewMessage(call.From, call.To, 0, (*big.Int)(call.Value), call.Gas, price, price, price,
+		call.Data, nil, true)
+	machine := vm.NewEVM(evmcore.NewEVMBlockContext(header, c, nil), evmcore.NewEVMTxContext(m), s, config,
+		opera.DefaultVMConfig)
 	result, err := evmcore.ApplyMessage(machine, m, new(evmcore.GasPool).AddGas(math.MaxUint64))
 	if err != nil {
 		said.Refused = err.Error()

@@ -72,7 +72,9 @@ func commit(db state.Database, s *state.StateDB, deleteEmpty bool) common.Hash {
 	return root
 }
 
-func execute(db state.Database, root common.Hash, c *chain, rules opera.Rules, config *params.ChainConfig, b *Block) Outcome {
+func execute(
+	db state.Database, root common.Hash, c *chain, rules opera.Rules, config *params.ChainConfig, b *Block,
+) Outcome {
 	s, err := state.New(root, db, nil)
 	if err != nil {
 		fail("open a state", err)
@@ -111,7 +113,8 @@ func dump(db state.Database, root common.Hash) map[common.Address]Account {
 	accounts := make(map[common.Address]Account)
 	for address, d := range s.RawDump(&state.DumpConfig{}).Accounts {
 		balance, _ := new(big.Int).SetString(d.Balance, 10)
-		a := Account{Balance: (*hexutil.Big)(balance), Nonce: hexutil.Uint64(d.Nonce), Code: d.Code, Storage: make(map[common.Hash]common.Hash)}
+		a := Account{Balance: (*hexutil.Big)(balance), Nonce: hexutil.Uint64(d.Nonce), Code: d.Code,
+			Storage: make(map[common.Hash]common.Hash)}
 		for key, value := range d.Storage {
 			a.Storage[key] = common.HexToHash(value)
 		}

@@ -69,17 +69,20 @@ func (s *service) end() {
 
 func (s *service) begin(validators int) string {
 	s.end()
-	genesis := makefakegenesis.FakeGenesisStore(idx.Validator(validators), utils.ToFtm(1000000000), utils.ToFtm(5000000)).Genesis()
+	genesis := makefakegenesis.FakeGenesisStore(idx.Validator(validators), utils.ToFtm(1000000000),
+		utils.ToFtm(5000000)).Genesis()
 	s.store = gossip.NewMemStore()
 	_, err := s.store.ApplyGenesis(genesis)
 	must(err)
 	consensus := abft.NewMemStore()
 	must(consensus.ApplyGenesis(&abft.Genesis{Epoch: s.store.GetEpoch(), Validators: s.store.GetValidators()}))
 	index := vecmt.NewIndex(func(err error) { panic(err) }, vecmt.LiteConfig())
-	engine := abft.NewLachesis(consensus, &events{s.store}, vecmt2dagidx.Wrap(index), func(err error) { panic(err) }, abft.LiteConfig())
+	engine := abft.NewLachesis(consensus, &events{s.store}, vecmt2dagidx.Wrap(index), func(err error) { panic(err) },
+		abft.LiteConfig())
 	s.stack, err = node.New(&node.Config{})
 	must(err)
-	s.of, err = gossip.NewService(s.stack, gossip.DefaultConfig(cachescale.Identity), s.store, gossip.DefaultBlockProc(), engine, index,
+	s.of, err = gossip.NewService(s.stack, gossip.DefaultConfig(cachescale.Identity), s.store,
+		gossip.DefaultBlockProc(), engine, index,
 		func(evmcore.StateReader) gossip.TxPool { return pool{} }, nil)
 	must(err)
 	must(engine.Bootstrap(s.of.GetConsensusCallbacks()))

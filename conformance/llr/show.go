@@ -17,7 +17,8 @@ func (s *service) show(kind string, words []string) string {
 	switch kind {
 	case "state":
 		l := s.store.GetLlrState()
-		return fmt.Sprint(l.LowestBlockToDecide, " ", l.LowestEpochToDecide, " ", l.LowestBlockToFill, " ", l.LowestEpochToFill)
+		return fmt.Sprint(l.LowestBlockToDecide, " ", l.LowestEpochToDecide, " ", l.LowestBlockToFill,
+			" ", l.LowestEpochToFill)
 	case "block":
 		return s.block(idx.Block(number(words[0])))
 	case "epoch":
@@ -75,7 +76,8 @@ func (s *service) block(n idx.Block) string {
 }
 
 func (s *service) logs(address common.Address, from, to uint64) (text string) {
-	found, err := s.store.EvmStore().EvmLogs.FindInBlocks(context.Background(), idx.Block(from), idx.Block(to), [][]common.Hash{{address.Hash()}})
+	found, err := s.store.EvmStore().EvmLogs.FindInBlocks(context.Background(), idx.Block(from), idx.Block(to),
+		[][]common.Hash{{address.Hash()}})
 	must(err)
 	// It finds them in the order of transactions' hashes, and its RPC sorts them.
 	sort.Slice(found, func(i, j int) bool {

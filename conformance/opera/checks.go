@@ -146,10 +146,12 @@ func (n *network) GetValidationContext() *gaspowercheck.ValidationContext {
 	for i, v := range n.state.ValidatorStates {
 		ctx.ValidatorStates[i] = gaspowercheck.ValidatorState{PrevEpochEvent: v.PrevEpochEvent, GasRefund: v.GasRefund}
 	}
-	for i, rules := range []opera.GasPowerRules{inter.ShortTermGas: economy.ShortGasPower, inter.LongTermGas: economy.LongGasPower} {
+	for i, rules := range []opera.GasPowerRules{inter.ShortTermGas: economy.ShortGasPower,
+		inter.LongTermGas: economy.LongGasPower} {
 		ctx.Configs[i] = gaspowercheck.Config{
-			Idx: i, AllocPerSec: rules.AllocPerSec, MaxAllocPeriod: rules.MaxAllocPeriod, MinEnsuredAlloc: economy.Gas.MaxEventGas,
-			StartupAllocPeriod: rules.StartupAllocPeriod, MinStartupGas: rules.MinStartupGas,
+			Idx: i, AllocPerSec: rules.AllocPerSec, MaxAllocPeriod: rules.MaxAllocPeriod,
+			MinEnsuredAlloc: economy.Gas.MaxEventGas, StartupAllocPeriod: rules.StartupAllocPeriod,
+			MinStartupGas: rules.MinStartupGas,
 		}
 	}
 	return ctx

@@ -220,7 +220,8 @@ func (m *module) immediate(b *body, n *node, o operation, operands []node) ([]by
 		depth, err := b.depth(n, x)
 		return appendUnsigned(nil, depth), operands, err
 	}
-	names := map[immediate]map[string]int{functionName: m.functions, localName: b.locals, globalName: m.globals}[o.immediate]
+	names := map[immediate]map[string]int{functionName: m.functions, localName: b.locals,
+		globalName: m.globals}[o.immediate]
 	number, ok := names[x.text]
 	if !ok {
 		return nil, nil, wrong(n.line, "%s of %s, which is not there", n.head(), x.text)

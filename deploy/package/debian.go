@@ -51,9 +51,11 @@ type slave struct{ Link, Name, Path string }
 func alternatives() []alternative {
 	var all []alternative
 	for _, p := range tree.Programs() {
-		a := alternative{Name: p, Slaves: []slave{{"/usr/share/man/man1/" + p + ".1.gz", p + ".1.gz", "/usr/share/man/man1/tarn-" + p + ".1.gz"}}}
+		a := alternative{Name: p,
+			Slaves: []slave{{"/usr/share/man/man1/" + p + ".1.gz", p + ".1.gz", "/usr/share/man/man1/tarn-" + p + ".1.gz"}}}
 		for _, s := range shells() {
-			a.Slaves = append(a.Slaves, slave{path.Join("/", s.dir, s.before+p+s.after), p + "." + s.name, path.Join("/usr/share/tarn/completions", s.name, p)})
+			a.Slaves = append(a.Slaves, slave{path.Join("/", s.dir, s.before+p+s.after), p + "." + s.name,
+				path.Join("/usr/share/tarn/completions", s.name, p)})
 		}
 		all = append(all, a)
 	}
@@ -196,7 +198,8 @@ func (t *files) archive(to, folder string) error {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, e := range append(slices.Clone(t.entries), entry{name: "LICENSE", mode: 0o644, data: licence}) {
-		h := &tar.Header{Name: path.Join(folder, e.name), Mode: int64(e.mode), Size: int64(len(e.data)), ModTime: t.at, Typeflag: tar.TypeReg, Uname: "root", Gname: "root", Format: tar.FormatPAX}
+		h := &tar.Header{Name: path.Join(folder, e.name), Mode: int64(e.mode), Size: int64(len(e.data)), ModTime: t.at,
+			Typeflag: tar.TypeReg, Uname: "root", Gname: "root", Format: tar.FormatPAX}
 		if e.target != "" {
 			h.Typeflag, h.Linkname, h.Mode = tar.TypeSymlink, e.target, 0o777
 		}

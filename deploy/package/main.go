@@ -40,9 +40,11 @@ func run(args []string) error {
 	o := order{}
 	f := flag.NewFlagSet("package", flag.ExitOnError)
 	f.StringVar(&o.out, "out", "dist", "folder of what is made")
-	f.StringVar(&o.version, "version", "", "version of the packages; the tag of the commit, or 0~ and its time, if not given")
+	f.StringVar(&o.version, "version", "",
+		"version of the packages; the tag of the commit, or 0~ and its time, if not given")
 	archs := f.String("arch", "amd64,arm64", "architectures, as Go names them")
-	f.StringVar(&o.maintainer, "maintainer", "The Tarn authors <tarn@localhost>", "who answers for the Debian packages, with an address")
+	f.StringVar(&o.maintainer, "maintainer", "The Tarn authors <tarn@localhost>",
+		"who answers for the Debian packages, with an address")
 	f.BoolVar(&o.debian, "deb", true, "make Debian packages")
 	f.BoolVar(&o.archives, "archive", true, "make archives")
 	if err := f.Parse(args); err != nil {

@@ -14,7 +14,8 @@ import (
 func manual(c *cobra.Command, version string, at time.Time) []byte {
 	var b bytes.Buffer
 	name := pageName(c)
-	fmt.Fprintf(&b, ".TH %s 1 %s %s\n.ad l\n", quote(strings.ToUpper(name)), quote(at.UTC().Format(time.DateOnly)), quote("tarn "+version))
+	fmt.Fprintf(&b, ".TH %s 1 %s %s\n.ad l\n", quote(strings.ToUpper(name)), quote(at.UTC().Format(time.DateOnly)),
+		quote("tarn "+version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
 	text := c.Long

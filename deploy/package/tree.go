@@ -145,7 +145,8 @@ func (t *files) sources() error {
 		}
 		t.add(to, 0o644, data)
 	}
-	for from, to := range map[string]string{"deploy/grafana": "usr/share/tarn/grafana", "deploy/prometheus": "usr/share/tarn/prometheus", "docs": "usr/share/doc/tarn/docs"} {
+	for from, to := range map[string]string{"deploy/grafana": "usr/share/tarn/grafana",
+		"deploy/prometheus": "usr/share/tarn/prometheus", "docs": "usr/share/doc/tarn/docs"} {
 		if err := t.folder(from, to); err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ func TestMetricsAreFoundInExpressions(t *testing.T) {
 		kind, ok := map[string]string{"h": "HISTOGRAM", "c_count": "COUNTER", "c": "COUNTER"}[name]
 		return kind, ok
 	}
-	for metric, want := range map[string]string{"h_bucket": "h", "h_sum": "h", "c_count": "c_count", "c_sum": "", "other": ""} {
+	for metric, want := range map[string]string{"h_bucket": "h", "h_sum": "h", "c_count": "c_count", "c_sum": "",
+		"other": ""} {
 		if got, ok := Family(metric, told); got != want || ok != (want != "") {
 			t.Errorf("%s is of %q, want %q", metric, got, want)
 		}
@@ -53,7 +54,8 @@ func TestBoardsCanBeImported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.UID == "" || seen[b.UID] || b.Title == "" || b.SchemaVersion < 39 || b.SchemaVersion > 42 || strings.Contains(string(text), "__inputs") {
+		if b.UID == "" || seen[b.UID] || b.Title == "" || b.SchemaVersion < 39 || b.SchemaVersion > 42 ||
+			strings.Contains(string(text), "__inputs") {
 			t.Errorf("%s: id %q, title %q, version %d", path, b.UID, b.Title, b.SchemaVersion)
 		}
 		seen[b.UID] = true
@@ -122,7 +124,8 @@ func TestPrometheusTakesTheExamples(t *testing.T) {
 		}
 		for _, p := range b.Panels {
 			for _, x := range p.Targets {
-				rules.WriteString("      - record: board:" + strings.ReplaceAll(b.UID, "-", "_") + ":x\n        expr: '" + strings.ReplaceAll(x.Expr, "$__rate_interval", "1m") + "'\n")
+				rules.WriteString("      - record: board:" + strings.ReplaceAll(b.UID, "-", "_") +
+					":x\n        expr: '" + strings.ReplaceAll(x.Expr, "$__rate_interval", "1m") + "'\n")
 				rules.WriteString("        labels: {panel: \"" + strings.ReplaceAll(p.Title, `"`, "") + x.Expr[:1] + "\"}\n")
 			}
 		}

@@ -93,7 +93,8 @@ func (j *Program) Ask(questions []string) []string {
 	answers := make([]string, 0, len(questions))
 	for len(answers) < len(questions) {
 		if !j.answers.Scan() {
-			j.t.Fatalf("the judge ended at question %d of %d, %.200s: %v", len(answers), len(questions), questions[len(answers)], j.answers.Err())
+			j.t.Fatalf("the judge ended at question %d of %d, %.200s: %v",
+				len(answers), len(questions), questions[len(answers)], j.answers.Err())
 		}
 		answers = append(answers, j.answers.Text())
 	}

@@ -52,7 +52,8 @@ A note.
 }
 
 func TestNumbersHaveThreeDigits(t *testing.T) {
-	for x, want := range map[float64]string{0: "0.00", 0.01234: "0.0123", 1.234: "1.23", 12.34: "12.3", 1234567: "1 234 567", -999.6: "-1 000"} {
+	for x, want := range map[float64]string{0: "0.00", 0.01234: "0.0123", 1.234: "1.23", 12.34: "12.3",
+		1234567: "1 234 567", -999.6: "-1 000"} {
 		if got := Significant(x); got != want {
 			t.Errorf("%v is written %q, want %q", x, got, want)
 		}

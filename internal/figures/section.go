@@ -62,7 +62,8 @@ func WriteSection(w io.Writer, name string, took time.Duration, others float64, 
 		}
 	}
 	if took > time.Second {
-		if _, err := fmt.Fprintf(w, "Section `%s` took %s; others used %s of the processors meanwhile.\n\n", name, took.Round(time.Second), Percent(others)); err != nil {
+		if _, err := fmt.Fprintf(w, "Section `%s` took %s; others used %s of the processors meanwhile.\n\n",
+			name, took.Round(time.Second), Percent(others)); err != nil {
 			return err
 		}
 	}

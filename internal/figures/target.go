@@ -50,7 +50,8 @@ func (s Targets) Write(w io.Writer) error {
 		if !g.Met() {
 			reached = fmt.Sprintf("no: %s times", Significant(g.Measured/g.Limit))
 		}
-		t.Add(g.What, strings.TrimSpace(sign+Significant(g.Limit)+" "+g.Unit), strings.TrimSpace(Significant(g.Measured)+" "+g.Unit), reached)
+		t.Add(g.What, strings.TrimSpace(sign+Significant(g.Limit)+" "+g.Unit),
+			strings.TrimSpace(Significant(g.Measured)+" "+g.Unit), reached)
 	}
 	return t.Write(w)
 }

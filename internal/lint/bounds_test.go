@@ -55,7 +55,8 @@ func TestBoundsOnStrangersStandInLimits(t *testing.T) {
 		}
 		numbers(f, func(name, what string, at token.Pos) {
 			if !allowed.has(f.path + ": " + name) {
-				t.Errorf("%s:%d: %s has %s, which belongs to limits.go, or on the list of what is no bound", f.path, f.line(at), name, what)
+				t.Errorf("%s:%d: %s has %s, which belongs to limits.go, or on the list of what is no bound",
+					f.path, f.line(at), name, what)
 			}
 		})
 	}

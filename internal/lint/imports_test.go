@@ -42,7 +42,8 @@ var rules = []rule{
 	{"antelope/admin", []string{"antelope/types", "antelope/variant", "internal/..."}},
 	{"antelope/abi", []string{"antelope/types", "antelope/variant", "antelope/serial", "antelope/exception", "internal/..."}},
 	// The virtual machine knows modules, not chains.
-	{"antelope/wasm/intrinsic", []string{"antelope/wasm", "antelope/crypto", "antelope/types", "antelope/serial", "antelope/exception", "antelope/softfloat", "internal/..."}},
+	{"antelope/wasm/intrinsic", []string{"antelope/wasm", "antelope/crypto", "antelope/types", "antelope/serial",
+		"antelope/exception", "antelope/softfloat", "internal/..."}},
 	{"antelope/wasm/...", []string{"antelope/wasm/...", "antelope/types", "antelope/exception", "internal/..."}},
 	// Their files are written through the layer that tests can break.
 	{"antelope/tracelog/clog", []string{"internal/..."}},
@@ -55,7 +56,8 @@ var rules = []rule{
 	{"antelope/ship", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/writebehind", "antelope/ship/...", "antelope/state", "antelope/integrity", "antelope/types", "serve", "internal/..."}},
 	{"antelope/ship/wire", []string{"antelope/abi", "antelope/exception", "antelope/execute", "antelope/serial", "antelope/state", "antelope/types", "antelope/wasm/intrinsic", "internal/..."}},
 	// What nodeos throws for their errors is the node's to say.
-	{"antelope/blocklog", []string{"antelope/consensus", "antelope/finality", "antelope/types", "antelope/serial", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"antelope/blocklog", []string{"antelope/consensus", "antelope/finality", "antelope/types", "antelope/serial",
+		"store/vfs", "store/vfs/logtail", "internal/..."}},
 	{"antelope/space", []string{"probe", "internal/..."}},
 	{"antelope/config", []string{"antelope/admin", "store/engine", "store/vfs", "internal/..."}},
 	{"antelope/feature", []string{"antelope/exception", "antelope/serial", "antelope/types", "antelope/variant", "store/vfs", "internal/..."}},
@@ -122,7 +124,9 @@ var rules = []rule{
 	{"vitals", []string{"store", "serve/exposition", "probe", "dashboard", "internal/..."}},
 	{"dashboard/...", []string{"dashboard/...", "serve/...", "internal/..."}},
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
-	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest", "antelope/p2p", "antelope/p2p/peer", "antelope/serial", "antelope/types", "contracts", "contracts/assembler", "bench/...", "store/engine", "store/vfs", "internal/..."}},
+	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest",
+		"antelope/p2p", "antelope/p2p/peer", "antelope/serial", "antelope/types", "contracts", "contracts/assembler",
+		"bench/...", "store/engine", "store/vfs", "internal/..."}},
 	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
 	{"bench/subject", []string{"store/engine", "store/page", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
@@ -231,7 +235,8 @@ func TestPackagesImportOnlyWhatTheirRuleAllows(t *testing.T) {
 
 // plain are the files that read options and files of the operator. What is wrong with those
 // they say in plain errors; which exception nodeos has for one, antelope/node/thrown.go says.
-var plain = []string{"antelope/*/options.go", "antelope/node/settings*.go", "antelope/p2p/address.go", "antelope/feature/load.go"}
+var plain = []string{"antelope/*/options.go", "antelope/node/settings*.go", "antelope/p2p/address.go",
+	"antelope/feature/load.go"}
 
 func TestOptionsThrowNothing(t *testing.T) {
 	for _, pattern := range plain {

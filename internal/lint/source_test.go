@@ -151,7 +151,8 @@ func TestPanicsOnlyWhereListed(t *testing.T) {
 				return true
 			}
 			if id, ok := call.Fun.(*ast.Ident); ok && id.Name == "panic" && !allowed.has(name) {
-				t.Errorf("%s:%d: panic in %s: return an error, use invariants.Check, or list it with a reason", f.path, f.line(call.Pos()), name)
+				t.Errorf("%s:%d: panic in %s: return an error, use invariants.Check, or list it with a reason",
+					f.path, f.line(call.Pos()), name)
 			}
 			return true
 		})
@@ -252,7 +253,8 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 }
 
 // wellKnown are methods whose meaning the standard library fixes.
-var wellKnown = map[string]bool{"Error": true, "Is": true, "As": true, "Unwrap": true, "String": true, "Len": true, "Less": true, "Swap": true}
+var wellKnown = map[string]bool{"Error": true, "Is": true, "As": true, "Unwrap": true, "String": true, "Len": true,
+	"Less": true, "Swap": true}
 
 // checkGroup looks for a comment at each exported name of a declaration, or at
 // the declaration itself.

@@ -53,7 +53,8 @@ func Test(t *testing.T, faults []Fault, arguments ...string) {
 }
 
 func run(arguments []string) (out string, err error) {
-	b, err := exec.Command("go", append([]string{"test", "-vet=off", "-count=1", "-skip=Planted", "."}, arguments...)...).CombinedOutput()
+	b, err := exec.Command("go", append([]string{"test", "-vet=off", "-count=1", "-skip=Planted", "."},
+		arguments...)...).CombinedOutput()
 	return string(b), err
 }
 

@@ -286,7 +286,8 @@ func (l *Log) Sync() error {
 // that are synced, will not be cut any more. It takes as long as sorting some of them does, and may run beside the
 // goroutine that appends, but not beside Cut.
 func (l *Log) Settle(before inter.BlockNumber) error {
-	return errors.Join(l.brought.index.Settle(l.Brought()), l.recorded.index.Settle(l.recorded.synced.Load()), l.own.index.Settle(uint64(before)))
+	return errors.Join(l.brought.index.Settle(l.Brought()), l.recorded.index.Settle(l.recorded.synced.Load()),
+		l.own.index.Settle(uint64(before)))
 }
 
 // Move moves a segment of each log that has nothing but blocks before a number, such that a
@@ -312,7 +313,8 @@ func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
 	for _, log := range l.logs() {
 		errs = append(errs, log.Verify(report, read))
 	}
-	return errors.Join(append(errs, l.own.index.Verify(report, read), l.brought.index.Verify(report, read), l.recorded.index.Verify(report, read))...)
+	return errors.Join(append(errs, l.own.index.Verify(report, read), l.brought.index.Verify(report, read),
+		l.recorded.index.Verify(report, read))...)
 }
 
 // First returns the number of the first block that is the chain's own. Any goroutine may ask.

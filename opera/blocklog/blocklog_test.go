@@ -26,7 +26,8 @@ func (m maker) hash(of int) (h common.Hash) {
 }
 
 func (m maker) block() *Block {
-	b := &Block{Time: inter.Timestamp(m.Uint64()), GasUsed: m.Uint64(), Root: []byte{}, Senders: []common.Address{}, Found: []byte{}}
+	b := &Block{Time: inter.Timestamp(m.Uint64()), GasUsed: m.Uint64(), Root: []byte{}, Senders: []common.Address{},
+		Found: []byte{}}
 	for i := range b.ID {
 		b.ID[i] = byte(m.IntN(256))
 	}
@@ -67,7 +68,9 @@ func (m maker) query(last int) *Query {
 // may tells by the bytes that keys have whether a block may have what a query wants.
 func may(b *Block, q *Query) bool {
 	one := func(same func(*types.Log) bool) bool {
-		return slices.ContainsFunc(b.Receipts, func(r *types.ReceiptForStorage) bool { return slices.ContainsFunc(r.Logs, same) })
+		return slices.ContainsFunc(b.Receipts, func(r *types.ReceiptForStorage) bool {
+			return slices.ContainsFunc(r.Logs, same)
+		})
 	}
 	if len(q.Addresses) != 0 && !one(func(l *types.Log) bool {
 		return slices.ContainsFunc(q.Addresses, func(a common.Address) bool { return a[0] == l.Address[0] })
@@ -99,7 +102,9 @@ func TestBlocksAreFound(t *testing.T) {
 	m := maker{rand.New(rand.NewPCG(seed, 0))}
 	const first = 200
 	blocks := map[inter.BlockNumber]*Block{}
-	o := Options{FS: memfs.New(), Dir: "/blocks", First: first, IndexBytes: 20_000, Notice: func(err error) { t.Error(err) }}
+	o := Options{FS: memfs.New(), Dir: "/blocks", First: first, IndexBytes: 20_000, Notice: func(err error) {
+		t.Error(err)
+	}}
 	l, err := Open(o)
 	must(t, err)
 	for n := inter.BlockNumber(first - 1); n >= 50; n-- {
@@ -147,7 +152,8 @@ func compare(t *testing.T, m maker, l *Log, blocks map[inter.BlockNumber]*Block,
 		n := inter.BlockNumber(m.IntN(next + 5))
 		got, err := l.Block(n)
 		must(t, err)
-		if want := blocks[n]; (want == nil) != (got == nil) || want != nil && !reflect.DeepEqual(got.Receipts, want.Receipts) && len(want.Receipts) != 0 {
+		if want := blocks[n]; (want == nil) != (got == nil) ||
+			want != nil && !reflect.DeepEqual(got.Receipts, want.Receipts) && len(want.Receipts) != 0 {
 			t.Fatalf("block %d is %+v, want %+v", n, got, want)
 		}
 		root, ok, err := l.Root(n)

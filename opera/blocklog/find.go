@@ -221,7 +221,9 @@ func (l *Log) LoggingRecords(ctx context.Context, q *Query, each func(inter.Bloc
 
 // recordsIn returns the numbers from one to another, of one window, of records that have one key
 // of each group.
-func (l *Log) recordsIn(ctx context.Context, groups [][][]byte, from, to inter.BlockNumber) (found []inter.BlockNumber, err error) {
+func (l *Log) recordsIn(
+	ctx context.Context, groups [][][]byte, from, to inter.BlockNumber,
+) (found []inter.BlockNumber, err error) {
 	if len(groups) == 0 {
 		for n := from; n <= to; n++ {
 			if has, err := l.HasRecord(n); err != nil || ctx.Err() != nil {
@@ -244,7 +246,9 @@ func (l *Log) recordsIn(ctx context.Context, groups [][][]byte, from, to inter.B
 }
 
 // loggingIn looks over the blocks from one to another, that one excluded, all of one part.
-func (l *Log) loggingIn(groups [][][]byte, from, end inter.BlockNumber, each func(inter.BlockNumber) bool) (bool, error) {
+func (l *Log) loggingIn(
+	groups [][][]byte, from, end inter.BlockNumber, each func(inter.BlockNumber) bool,
+) (bool, error) {
 	if len(groups) == 0 {
 		for ; from < end; from++ {
 			if !each(from) {

@@ -142,10 +142,11 @@ func (l *Log) recordAt(number inter.BlockNumber) (entry uint64, found bool, err 
 	if s := l.recorded.span.Load(); s == nil || number < s.lowest || number > s.highest {
 		return 0, false, nil
 	}
-	err = l.recorded.index.Find(binary.BigEndian.AppendUint64([]byte{kindNumber}, uint64(number)), 0, func(n uint64, _ []byte) bool {
-		entry, found = n, true
-		return false
-	})
+	err = l.recorded.index.Find(binary.BigEndian.AppendUint64([]byte{kindNumber}, uint64(number)), 0,
+		func(n uint64, _ []byte) bool {
+			entry, found = n, true
+			return false
+		})
 	return entry, found, err
 }
 
@@ -179,7 +180,9 @@ func (l *Log) recordNumbers(key []byte, each func(n inter.BlockNumber, rest []by
 }
 
 // recordedTransactions is for [Log.Transactions].
-func (l *Log) recordedTransactions(hash common.Hash, each func(block inter.BlockNumber, index uint) bool) (bool, error) {
+func (l *Log) recordedTransactions(
+	hash common.Hash, each func(block inter.BlockNumber, index uint) bool,
+) (bool, error) {
 	return l.recordNumbers(key(kindTx, hash[:]), func(n inter.BlockNumber, rest []byte) bool {
 		index, _ := binary.Uvarint(rest)
 		return each(n, uint(index))

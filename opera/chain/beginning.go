@@ -102,7 +102,8 @@ func (c *Chain) holdBeginning(root [32]byte) error {
 	if err != nil {
 		return fmt.Errorf("hold the state with which epoch %d begins: %w", c.epoch.Epoch, err)
 	}
-	return c.beginning.replace(&Beginning{Epoch: c.epoch.Epoch, Root: root, block: c.block.LastBlock.Number, tables: c.state, view: view, holds: 1})
+	return c.beginning.replace(&Beginning{Epoch: c.epoch.Epoch, Root: root, block: c.block.LastBlock.Number,
+		tables: c.state, view: view, holds: 1})
 }
 
 // yieldBeginning gives the epoch's beginning up where a store with a limit has little room left: it

@@ -30,7 +30,8 @@ func (s *narrow) Stats() store.Stats {
 // withBeginnings opens the chain of a place that holds the beginnings of epochs.
 func withBeginnings(t testing.TB, s chainFolder, at store.Store, connected func(*Block)) *Chain {
 	t.Helper()
-	c, err := Open(Options{Store: at, History: s.history, Beginnings: true, Connected: connected, Warn: func(err error) { t.Log(err) }})
+	c, err := Open(Options{Store: at, History: s.history, Beginnings: true, Connected: connected,
+		Warn: func(err error) { t.Log(err) }})
 	if err != nil {
 		t.Fatal(err)
 	}

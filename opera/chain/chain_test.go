@@ -270,7 +270,8 @@ func TestAWrongEventChangesNothing(t *testing.T) {
 		bad := append([]byte(nil), r.events[good]...)
 		bad[at] ^= 1
 		// One that says it is of an epoch that is over is passed over.
-		if fed, err := c.Feed(context.Background(), source([][]byte{bad}), nil); fed.Events != 0 || err == nil && fed.Known == 0 {
+		if fed, err := c.Feed(context.Background(), source([][]byte{bad}), nil); fed.Events != 0 ||
+			err == nil && fed.Known == 0 {
 			t.Fatalf("an event with another byte %d of %d is connected: %+v", at, len(bad), fed)
 		}
 	}

@@ -46,7 +46,8 @@ func diskOf(disk vfs.FS) (chainFolder, error) { return diskBelow(disk, "/", page
 func diskBelow(disk vfs.FS, dir string, mode page.Mode) (chainFolder, error) {
 	p := chainFolder{history: NewHistory(HistoryOptions{FS: disk, Dir: filepath.Join(dir, "history"), OldDir: filepath.Join(dir, "old"), SegmentBytes: 4 << 10})}
 	e, err := page.Open(page.Options{
-		Dir: filepath.Join(dir, "state"), FS: disk, Mode: mode, LimitBytes: 64 << 20, GrowBytes: 2 << 20, BeforeCheckpoint: p.history.Sync,
+		Dir: filepath.Join(dir, "state"), FS: disk, Mode: mode, LimitBytes: 64 << 20, GrowBytes: 2 << 20,
+		BeforeCheckpoint: p.history.Sync,
 	})
 	if err != nil {
 		return p, err

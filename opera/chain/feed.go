@@ -181,7 +181,8 @@ func (v *Verifier) finish(it *item) {
 	err := v.Verify(it.event)
 	it.verified = err == nil
 	// Of which epoch it is, only the writer knows for certain.
-	if !errors.Is(err, eventcheck.ErrNotRelevant) && !errors.Is(err, eventcheck.ErrUnknownEpochBVs) && !errors.Is(err, eventcheck.ErrUnknownEpochEV) {
+	if !errors.Is(err, eventcheck.ErrNotRelevant) && !errors.Is(err, eventcheck.ErrUnknownEpochBVs) &&
+		!errors.Is(err, eventcheck.ErrUnknownEpochEV) {
 		it.err = err
 	}
 }

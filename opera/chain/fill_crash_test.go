@@ -27,17 +27,21 @@ type arrival struct {
 func (s *parcel) arrivals(r *rand.Rand) (list []arrival) {
 	for _, record := range s.epochs {
 		for _, vote := range s.epochVotes[record.Epoch] {
-			list = append(list, arrival{fmt.Sprint("a vote for epoch ", record.Epoch), func(c *Chain) error { return c.AddEpochVote(vote) }, eventcheck.ErrAlreadyProcessedEV, 0})
+			list = append(list, arrival{fmt.Sprint("a vote for epoch ", record.Epoch),
+				func(c *Chain) error { return c.AddEpochVote(vote) }, eventcheck.ErrAlreadyProcessedEV, 0})
 		}
-		list = append(list, arrival{fmt.Sprint("the record of epoch ", record.Epoch), func(c *Chain) error { return addEpoch(c, record) }, eventcheck.ErrAlreadyProcessedER, 0})
+		list = append(list, arrival{fmt.Sprint("the record of epoch ", record.Epoch),
+			func(c *Chain) error { return addEpoch(c, record) }, eventcheck.ErrAlreadyProcessedER, 0})
 	}
 	var blocks []arrival
 	for _, record := range s.blocks {
-		blocks = append(blocks, arrival{fmt.Sprint("the record of block ", record.Number), func(c *Chain) error { return c.AddBlockRecord(record) }, eventcheck.ErrAlreadyProcessedBR, record.Number})
+		blocks = append(blocks, arrival{fmt.Sprint("the record of block ", record.Number),
+			func(c *Chain) error { return c.AddBlockRecord(record) }, eventcheck.ErrAlreadyProcessedBR, record.Number})
 	}
 	r.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
 	for _, votes := range s.blockVotes {
-		list = append(list, arrival{fmt.Sprint("votes for blocks to ", votes.Val.Last()), func(c *Chain) error { return c.AddBlockVotes(votes) }, eventcheck.ErrAlreadyProcessedBVs, 0})
+		list = append(list, arrival{fmt.Sprint("votes for blocks to ", votes.Val.Last()),
+			func(c *Chain) error { return c.AddBlockVotes(votes) }, eventcheck.ErrAlreadyProcessedBVs, 0})
 	}
 	return append(list, blocks...)
 }
@@ -50,7 +54,9 @@ type kept struct {
 }
 
 // recordsLife gives a chain what was sent, some of its own events in between, and makes images.
-func recordsLife(t *testing.T, disk *recordfs.FS, list []arrival, r *rand.Rand, events [][]byte) (begun int, promises []kept) {
+func recordsLife(
+	t *testing.T, disk *recordfs.FS, list []arrival, r *rand.Rand, events [][]byte,
+) (begun int, promises []kept) {
 	t.Helper()
 	s, err := diskBelow(disk, "/", page.Heap)
 	if err != nil {
@@ -98,7 +104,9 @@ func recordsLife(t *testing.T, disk *recordfs.FS, list []arrival, r *rand.Rand, 
 
 // takesAgain opens a chain from what a crash left, gives it all once more, and then its events. It
 // must have what was kept, and take the rest.
-func takesAgain(t *testing.T, disk *memfs.FS, list []arrival, k kept, s *parcel, original *Chain, r recorded) (had int, err error) {
+func takesAgain(
+	t *testing.T, disk *memfs.FS, list []arrival, k kept, s *parcel, original *Chain, r recorded,
+) (had int, err error) {
 	t.Helper()
 	at, err := diskOf(disk)
 	if err != nil {
@@ -131,7 +139,9 @@ func takesAgain(t *testing.T, disk *memfs.FS, list []arrival, k kept, s *parcel,
 	fillBlock, fillEpoch, err := c.firstUnfilled()
 	want := s.epochs[len(s.epochs)-1].Epoch + 1
 	if err != nil || block != last+1 || epoch != want || fillBlock != last+1 || fillEpoch != want {
-		return had, fmt.Errorf("undecided are block %d and epoch %d, and there lack block %d and epoch %d, instead of %d and %d: %v", block, epoch, fillBlock, fillEpoch, last+1, want, err)
+		return had, fmt.Errorf(
+			"undecided are block %d and epoch %d, and there lack block %d and epoch %d, instead of %d and %d: %v",
+			block, epoch, fillBlock, fillEpoch, last+1, want, err)
 	}
 	s.same(t, c, original)
 	if _, err := c.Feed(context.Background(), source(r.events), nil); err != nil {
@@ -173,7 +183,8 @@ func TestAPowerCutAmongRecordsLosesNothingOfAnImage(t *testing.T) {
 			ahead++
 		}
 	}
-	t.Logf("%d states after %d images of %d votes and records; %d had more than the last image that was waited for", states, len(promises)-1, len(list), ahead)
+	t.Logf("%d states after %d images of %d votes and records; %d had more than the last image that was waited for",
+		states, len(promises)-1, len(list), ahead)
 	if states == 0 || len(promises) < 3 {
 		t.Error("nothing was tried")
 	}

@@ -42,9 +42,12 @@ func (c *contest) voter(e inter.Epoch) (by inter.ValidatorID, stranger bool) {
 }
 
 // ballot is the event of a voter with votes. Some are signed by another, or changed.
-func (c *contest) ballot(e, of inter.Epoch, by inter.ValidatorID, blocks inter.BlockVotes, epoch inter.EpochVote) *inter.Payload {
+func (c *contest) ballot(
+	e, of inter.Epoch, by inter.ValidatorID, blocks inter.BlockVotes, epoch inter.EpochVote,
+) *inter.Payload {
 	c.seq++
-	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: c.seq, Frame: 1, Lamport: inter.Lamport(c.seq), Creator: by}, BlockVotes: blocks, EpochVote: epoch}
+	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: c.seq, Frame: 1, Lamport: inter.Lamport(c.seq),
+		Creator: by}, BlockVotes: blocks, EpochVote: epoch}
 	key := c.holder(e, by)
 	if r, err := c.c.EpochRecord(e); err == nil && r != nil && r.Epoch == c.c.Epoch().Epoch {
 		key = by // those of the genesis have their own
@@ -113,7 +116,9 @@ func (c *contest) voteEpoch() {
 	if stranger {
 		kind = "epoch vote of a stranger"
 	}
-	vote := inter.EpochVote{Epoch: e, Vote: word(c, c.epochs[e], func(r *inter.EpochRecord) [32]byte { return r.State.Hash() })}
+	vote := inter.EpochVote{Epoch: e, Vote: word(c, c.epochs[e], func(r *inter.EpochRecord) [32]byte {
+		return r.State.Hash()
+	})}
 	var blocks inter.BlockVotes
 	if c.r.IntN(4) == 0 {
 		blocks = inter.BlockVotes{Start: 1, Epoch: e, Votes: [][32]byte{{1}}}
@@ -229,7 +234,8 @@ func (c *contest) voteBlocks() {
 	}
 	votes := inter.BlockVotes{Start: n, Epoch: e}
 	for i := range 1 + c.r.IntN(4) {
-		votes.Votes = append(votes.Votes, word(c, c.blocks[n+inter.BlockNumber(i)], func(r *inter.BlockRecord) [32]byte { return r.Block.Hash() }))
+		votes.Votes = append(votes.Votes,
+			word(c, c.blocks[n+inter.BlockNumber(i)], func(r *inter.BlockRecord) [32]byte { return r.Block.Hash() }))
 	}
 	of := e
 	if c.people == few {

@@ -31,18 +31,20 @@ var (
 var demanded = []string{
 	"epoch vote: <nil>", "epoch vote twice: EV is processed already", "epoch vote far ahead: EV is unprocessable yet",
 	"epoch vote of a stranger: validator does not exist", "epoch vote of a known epoch: <nil>",
-	"epoch record: <nil>", "epoch record: ER is processed already", "epoch record: ER is unprocessable yet", "epoch record: record hash mismatch",
-	"epoch record of another number: record hash mismatch", "epoch record damaged: refused", "epoch record damaged: record hash mismatch",
-	"block votes: <nil>", "block votes twice: BVs is processed already", "block votes far ahead: BVs are unprocessable yet",
+	"epoch record: <nil>", "epoch record: ER is processed already", "epoch record: ER is unprocessable yet",
+	"epoch record: record hash mismatch", "epoch record of another number: record hash mismatch",
+	"epoch record damaged: refused", "epoch record damaged: record hash mismatch", "block votes: <nil>",
+	"block votes twice: BVs is processed already", "block votes far ahead: BVs are unprocessable yet",
 	"block votes of a stranger: validator does not exist", "block votes of known blocks: <nil>",
-	"block record: <nil>", "block record: BR is processed already", "block record: BR is unprocessable yet", "block record: record hash mismatch",
-	"block record of another number: record hash mismatch", "block record damaged: refused", "block record damaged: record hash mismatch",
+	"block record: <nil>", "block record: BR is processed already", "block record: BR is unprocessable yet",
+	"block record: record hash mismatch", "block record of another number: record hash mismatch",
+	"block record damaged: refused", "block record damaged: record hash mismatch",
 	"check: event has wrong payload hash", "check: event has wrong signature", "check: event creator isn't a validator",
-	"check: BVs are unprocessable yet", "check: EV is unprocessable yet", "check: BVs have an impossible epoch", "check: <nil>",
-	"votes decide an epoch", "votes do not decide an epoch", "votes decide a block", "votes do not decide a block",
-	"exactly the weight that decides an epoch", "one less than the weight that decides an epoch",
-	"exactly the weight that decides a block", "one less than the weight that decides a block",
-	"a block that waits for those before it", "restart",
+	"check: BVs are unprocessable yet", "check: EV is unprocessable yet", "check: BVs have an impossible epoch",
+	"check: <nil>", "votes decide an epoch", "votes do not decide an epoch",
+	"votes decide a block", "votes do not decide a block", "exactly the weight that decides an epoch",
+	"one less than the weight that decides an epoch", "exactly the weight that decides a block",
+	"one less than the weight that decides a block", "a block that waits for those before it", "restart",
 }
 
 // TestGoOperasServiceTakesTheSameRecords gives random votes and records, right and wrong ones, to
@@ -116,7 +118,8 @@ func newContest(t *testing.T, program *conformance.Program, seed uint64, kinds m
 func (c *contest) same(kind, question, ours string) {
 	c.t.Helper()
 	if got := c.judge.Ask([]string{question})[0]; got != ours {
-		c.t.Fatalf("seed %d, step %d, %s:\ngo-opera: %s\nours:     %s\nasked:    %.300s", c.seed, c.step, kind, got, ours, question)
+		c.t.Fatalf("seed %d, step %d, %s:\ngo-opera: %s\nours:     %s\nasked:    %.300s",
+			c.seed, c.step, kind, got, ours, question)
 	}
 }
 
@@ -364,6 +367,7 @@ func (c *contest) worthCounting(kind, check string, raw []byte, basic, heavy err
 	c.t.Helper()
 	c.giveRaw(kind+" checked", check, raw, fmt.Sprint(basic, "; ", heavy))
 	c.kinds["check: "+fmt.Sprint(heavy)]++
-	again := errors.Is(heavy, eventcheck.ErrAuth) || errors.Is(heavy, eventcheck.ErrUnknownEpochBVs) || errors.Is(heavy, eventcheck.ErrUnknownEpochEV)
+	again := errors.Is(heavy, eventcheck.ErrAuth) || errors.Is(heavy, eventcheck.ErrUnknownEpochBVs) ||
+		errors.Is(heavy, eventcheck.ErrUnknownEpochEV)
 	return basic == nil && (heavy == nil || c.people == few && (again || c.r.IntN(8) == 0))
 }

@@ -46,7 +46,8 @@ func again[T any](t testing.TB, v *T) *T {
 // signVotes is an event with votes of the only validator, which nobody connects.
 func signVotes(t testing.TB, of inter.Epoch, blocks inter.BlockVotes, epoch inter.EpochVote) *inter.Payload {
 	t.Helper()
-	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: 1, Frame: 1, Lamport: 1, Creator: 1}, BlockVotes: blocks, EpochVote: epoch}
+	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: 1, Frame: 1, Lamport: 1, Creator: 1},
+		BlockVotes: blocks, EpochVote: epoch}
 	sign(t, p, 1)
 	return p
 }

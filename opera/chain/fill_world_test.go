@@ -93,7 +93,8 @@ func (w *world) epoch(like *inter.EpochRecord, e inter.Epoch) *inter.EpochRecord
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		s.Profiles[id] = inter.Profile{Weight: big.NewInt(int64(weight)), PublicKey: inter.PublicKey{Type: inter.Secp256k1Key, Raw: crypto.FromECDSAPub(&key.PublicKey)}}
+		s.Profiles[id] = inter.Profile{Weight: big.NewInt(int64(weight)),
+			PublicKey: inter.PublicKey{Type: inter.Secp256k1Key, Raw: crypto.FromECDSAPub(&key.PublicKey)}}
 	}
 	var err error
 	if s.Validators, err = inter.NewValidators(list); err != nil {
@@ -119,7 +120,8 @@ func (w *world) holder(e inter.Epoch, id inter.ValidatorID) inter.ValidatorID {
 
 // block makes one with transactions of all kinds, and logs of a few contracts.
 func (w *world) block(e inter.Epoch, n inter.BlockNumber) *inter.BlockRecord {
-	r := &inter.BlockRecord{Number: n, Block: inter.BlockContent{Time: inter.Timestamp(n) * 1e9, GasUsed: w.r.Uint64N(1e7)}}
+	r := &inter.BlockRecord{Number: n, Block: inter.BlockContent{Time: inter.Timestamp(n) * 1e9,
+		GasUsed: w.r.Uint64N(1e7)}}
 	w.bytes(r.Block.Atropos[:])
 	binary.BigEndian.PutUint32(r.Block.Atropos[:], uint32(e))
 	w.bytes(r.Block.Root[:])
@@ -151,9 +153,11 @@ func (w *world) tx() *types.Transaction {
 	var data types.TxData
 	switch w.r.IntN(4) {
 	case 0:
-		data = &types.DynamicFeeTx{ChainID: id, Nonce: w.nonce, To: &to, Gas: 50000, GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(2e9), Value: big.NewInt(1)}
+		data = &types.DynamicFeeTx{ChainID: id, Nonce: w.nonce, To: &to, Gas: 50000, GasTipCap: big.NewInt(1),
+			GasFeeCap: big.NewInt(2e9), Value: big.NewInt(1)}
 	case 1:
-		data = &types.AccessListTx{ChainID: id, Nonce: w.nonce, To: &to, Gas: 50000, GasPrice: big.NewInt(1e9), AccessList: types.AccessList{{Address: to}}}
+		data = &types.AccessListTx{ChainID: id, Nonce: w.nonce, To: &to, Gas: 50000, GasPrice: big.NewInt(1e9),
+			AccessList: types.AccessList{{Address: to}}}
 	case 2:
 		data = &types.LegacyTx{Nonce: w.nonce, Gas: 90000, GasPrice: big.NewInt(1e9), Data: []byte{1, 2, 3}}
 	default:

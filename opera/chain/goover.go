@@ -185,6 +185,7 @@ func (c opening) headAt(h *head, to inter.Epoch) (*head, error) {
 	first, events := record.State.BlockState.LastBlock.Number+1, c.logs.events.Next()
 	return &head{
 		Network: h.Network, Block: record.State.BlockState, Epoch: record.State.EpochState, Upgrades: upgrades,
-		Logs: counted{First: first, Top: c.logs.blocks.Top(), Brought: h.Logs.Brought, Events: events, Begun: events, Roots: first},
+		Logs: counted{First: first, Top: c.logs.blocks.Top(), Brought: h.Logs.Brought, Events: events, Begun: events,
+			Roots: first},
 	}, nil
 }

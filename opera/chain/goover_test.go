@@ -111,7 +111,8 @@ func TestAChainGoesOverToAnEpochWhoseStateWasBrought(t *testing.T) {
 			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, true)); !errors.Is(err, state.ErrOtherState) {
 				t.Fatalf("another state: %v", err)
 			}
-			if err := c.GoOver(context.Background(), c.Epoch().Epoch, bring(t, original, c, e, false)); !errors.Is(err, ErrNotAhead) {
+			if err := c.GoOver(context.Background(), c.Epoch().Epoch, bring(t, original, c, e, false)); !errors.Is(err,
+				ErrNotAhead) {
 				t.Fatalf("the present epoch: %v", err)
 			}
 			stopped, stop := context.WithCancelCause(context.Background())
@@ -158,7 +159,9 @@ func TestAChainGoesOverToAnEpochWhoseStateWasBrought(t *testing.T) {
 
 // goesOver is the life of a chain that goes over to an epoch, and where in the recording of its
 // disk it was certain to.
-func goesOver(t *testing.T, disk *recordfs.FS, s *parcel, original *Chain, e inter.Epoch, events [][]byte) (begun, certain int) {
+func goesOver(
+	t *testing.T, disk *recordfs.FS, s *parcel, original *Chain, e inter.Epoch, events [][]byte,
+) (begun, certain int) {
 	t.Helper()
 	at, err := diskOf(disk)
 	if err != nil {
@@ -195,7 +198,9 @@ func goesOver(t *testing.T, disk *recordfs.FS, s *parcel, original *Chain, e int
 
 // goesOn opens a chain from what a power cut left, has it go over if it has not, and compares its
 // blocks. It tells whether it had gone over.
-func goesOn(t *testing.T, disk *memfs.FS, s *parcel, original *Chain, e inter.Epoch, events [][]byte, r recorded) (over bool, err error) {
+func goesOn(
+	t *testing.T, disk *memfs.FS, s *parcel, original *Chain, e inter.Epoch, events [][]byte, r recorded,
+) (over bool, err error) {
 	at, err := diskOf(disk)
 	if err != nil {
 		return false, err
@@ -325,7 +330,8 @@ func TestBlocksOfItsOwnAreRecordsAfterAChainGoesOver(t *testing.T) {
 		c = openChain(t, at)
 		head := e.State.BlockState.LastBlock.Number
 		if c.Head().Number != head || c.Epoch().Epoch != e.Epoch || c.First() != head+1 || c.Lowest() != original.Lowest() {
-			t.Fatalf("the chain is at block %d of epoch %d, its own begin with %d of %d", c.Head().Number, c.Epoch().Epoch, c.First(), c.Lowest())
+			t.Fatalf("the chain is at block %d of epoch %d, its own begin with %d of %d",
+				c.Head().Number, c.Epoch().Epoch, c.First(), c.Lowest())
 		}
 		s.same(t, c, original)
 		for _, r := range after.blocks {

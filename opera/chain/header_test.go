@@ -37,15 +37,18 @@ func TestSendersAreFoundAfterAnUpgradeIsSwitchedOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := evm.ChainConfig(inter.FakeNetwork, []inter.UpgradeHeight{{Height: 1, Upgrades: inter.FakeRules().Upgrades}, {Height: 9}})
+	config := evm.ChainConfig(inter.FakeNetwork,
+		[]inter.UpgradeHeight{{Height: 1, Upgrades: inter.FakeRules().Upgrades}, {Height: 9}})
 	tx, err := types.SignNewTx(key, types.NewLondonSigner(config.ChainID), &types.DynamicFeeTx{
-		ChainID: config.ChainID, GasFeeCap: big.NewInt(1), GasTipCap: new(big.Int), Gas: 21_000, To: &common.Address{}, Value: new(big.Int),
+		ChainID: config.ChainID, GasFeeCap: big.NewInt(1), GasTipCap: new(big.Int), Gas: 21_000, To: &common.Address{},
+		Value: new(big.Int),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &Block{Number: 5, Txs: types.Transactions{tx}, Receipts: types.Receipts{{CumulativeGasUsed: 21_000}}}
-	if err := b.derive(&evm.Header{Number: 5, Config: config, BaseFee: big.NewInt(1)}); err != nil || b.Senders[0] != crypto.PubkeyToAddress(key.PublicKey) {
+	if err := b.derive(&evm.Header{Number: 5, Config: config, BaseFee: big.NewInt(1)}); err != nil ||
+		b.Senders[0] != crypto.PubkeyToAddress(key.PublicKey) {
 		t.Errorf("%v: %v", b.Senders, err)
 	}
 }

@@ -106,7 +106,8 @@ func (s *HistoryStats) Bytes() int64 {
 
 // IndexBytes is how many of them find entries of the logs.
 func (s *HistoryStats) IndexBytes() int64 {
-	return s.Events.Index.RunBytes + s.Blocks.Index.RunBytes + s.Blocks.Brought.RunBytes + s.Blocks.Recorded.RunBytes + s.States.Index.RunBytes
+	return s.Events.Index.RunBytes + s.Blocks.Index.RunBytes + s.Blocks.Brought.RunBytes + s.Blocks.Recorded.RunBytes +
+		s.States.Index.RunBytes
 }
 
 // Stats may be called by any goroutine. They are zero while the chain is not open.
@@ -173,7 +174,8 @@ func (h *History) pair() (other string, err error) {
 // store does not count on are made again, and cut before: damage there is no loss.
 func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err error) {
 	if l.events, err = eventlog.Open(eventlog.Options{
-		FS: h.o.FS, Dir: h.dir("events"), OldDir: h.oldDir("events"), Need: at.Events, SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
+		FS: h.o.FS, Dir: h.dir("events"), OldDir: h.oldDir("events"), Need: at.Events, SegmentBytes: h.o.SegmentBytes,
+		Notice: h.o.Notice,
 	}); err != nil {
 		return err
 	}
@@ -185,7 +187,8 @@ func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err err
 	}
 	l.states, err = state.OpenArchive(state.ArchiveOptions{
 		Log: history.LogOptions{
-			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) + 1, Spare: true,
+			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) +
+				1, Spare: true,
 			SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
 		},
 		Index: history.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},
@@ -232,7 +235,8 @@ func (l *logs) settle(durable uint64, o *HistoryOptions) error {
 	l.sorted = now
 	l.running.Go(func() {
 		defer l.settling.Unlock()
-		err := errors.Join(l.events.Settle(l.synced.Load()), l.blocks.Settle(inter.BlockNumber(durable)+1), l.states.Settle(durable))
+		err := errors.Join(l.events.Settle(l.synced.Load()), l.blocks.Settle(inter.BlockNumber(durable)+1),
+			l.states.Settle(durable))
 		if err == nil && keep != 0 && durable > keep {
 			err = l.states.Drop(durable - keep)
 		}

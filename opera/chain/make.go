@@ -132,7 +132,8 @@ func (b *draft) call(calls [][]byte) error {
 	receipts, err := b.machine.Execute(txs, b.listen)
 	for _, r := range receipts {
 		if r.Status == types.ReceiptStatusFailed {
-			b.chain.warn(fmt.Errorf("block %d: the driver contract failed in the internal transaction %v", b.Info.Number, r.TxHash))
+			b.chain.warn(fmt.Errorf("block %d: the driver contract failed in the internal transaction %v",
+				b.Info.Number, r.TxHash))
 		}
 	}
 	return err
@@ -183,8 +184,9 @@ func (b *draft) finish() (*Block, error) {
 		b.Receipt(tx, receipts[i].GasUsed, origins[tx.Hash()])
 	}
 	done := &Block{
-		Number: b.Info.Number, Time: b.Info.Time, ID: b.Info.Atropos, GasUsed: b.machine.GasUsed(), BaseFee: evm.BaseFee(&b.chain.epoch.Rules),
-		Internal: b.internal, Txs: txs, Senders: b.machine.Senders(), Receipts: receipts, changes: changes,
+		Number: b.Info.Number, Time: b.Info.Time, ID: b.Info.Atropos, GasUsed: b.machine.GasUsed(),
+		BaseFee: evm.BaseFee(&b.chain.epoch.Rules), Internal: b.internal, Txs: txs, Senders: b.machine.Senders(),
+		Receipts: receipts, changes: changes,
 	}
 	for _, p := range b.events {
 		done.Events = append(done.Events, p.ID())

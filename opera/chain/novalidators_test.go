@@ -23,7 +23,8 @@ func position(t testing.TB, c *Chain) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("block %d %v root %x epoch %d %x", c.Head().Number, c.Head().Atropos, root, c.Epoch().Epoch, c.Epoch().Hash())
+	return fmt.Sprintf("block %d %v root %x epoch %d %x", c.Head().Number, c.Head().Atropos, root, c.Epoch().Epoch,
+		c.Epoch().Hash())
 }
 
 // An epoch without validators begins, takes no events, and is there after a start.

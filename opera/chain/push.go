@@ -95,7 +95,8 @@ func (c *Chain) write(b *draft, done *Block, decided inter.Frame, upgrades []int
 		func() error { return c.logRoots(&at) },
 		func() error { return c.rows.putRecord(s, c.record) },
 		func() error {
-			return c.rows.putHead(s, &head{Network: c.network, Block: b.State, Epoch: *b.Epoch, Decided: decided, Upgrades: upgrades, Logs: at})
+			return c.rows.putHead(s, &head{Network: c.network, Block: b.State, Epoch: *b.Epoch, Decided: decided,
+				Upgrades: upgrades, Logs: at})
 		},
 		func() error { return c.fillOwn(s, b) },
 		func() error { return c.votes.Write(s) },

@@ -67,10 +67,12 @@ func TakeOver(ctx context.Context, o Options, t Takeover) (err error) {
 	if c.logs, err = o.History.open(c.counted, c.counted.First-1); err != nil {
 		return err
 	}
-	if c.logs.events.Next() != 0 || c.logs.blocks.Brought() != 0 || c.logs.blocks.Records() != 0 || c.logs.blocks.Next() != c.counted.First {
+	if c.logs.events.Next() != 0 || c.logs.blocks.Brought() != 0 || c.logs.blocks.Records() != 0 ||
+		c.logs.blocks.Next() != c.counted.First {
 		return fmt.Errorf("the history in %s: %w", o.History.o.Dir, ErrNotEmpty)
 	}
-	for _, part := range []func() error{x.oldStates, x.state, x.events, x.ownBlocks, x.broughtBlocks, x.epochs, x.takeVotes} {
+	for _, part := range []func() error{x.oldStates, x.state, x.events, x.ownBlocks, x.broughtBlocks, x.epochs,
+		x.takeVotes} {
 		if err := errors.Join(part(), ctx.Err()); err != nil {
 			return err
 		}
@@ -159,7 +161,10 @@ func (x *takeover) span() error {
 		}
 	}
 	if high > wanted {
-		x.warn(fmt.Errorf("the folder does not have the states of the blocks %d to %d, which were pruned or never there: old states begin with block %d", wanted, high-1, high))
+		x.warn(
+			fmt.Errorf(
+				"the folder does not have the states of the blocks %d to %d, which were pruned or never there: old "+
+					"states begin with block %d", wanted, high-1, high))
 	}
 	x.counted = counted{First: high + 1, Roots: high + 1}
 	return nil

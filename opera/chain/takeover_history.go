@@ -191,7 +191,8 @@ func (x *takeover) takeBlock(n inter.BlockNumber) (t takenBlock, err error) {
 	if err != nil || decided == nil {
 		return t, err
 	}
-	content := inter.BlockContent{Atropos: b.ID, Root: b.Root, Txs: txs, Receipts: b.Receipts, Time: b.Time, GasUsed: b.GasUsed}
+	content := inter.BlockContent{Atropos: b.ID, Root: b.Root, Txs: txs, Receipts: b.Receipts, Time: b.Time,
+		GasUsed: b.GasUsed}
 	if got := content.Hash(); got != [32]byte(decided) {
 		return t, fmt.Errorf("its record has the hash %x, and validators have decided %x: %w", got, decided, ErrDiffers)
 	}
@@ -211,7 +212,10 @@ func (x *takeover) epochs() error {
 			return err
 		}
 		if record == nil {
-			x.warn(fmt.Errorf("the folder has records of epochs from %d on with a gap, that of %d is not there: those below are left out", lowest, e))
+			x.warn(
+				fmt.Errorf(
+					"the folder has records of epochs from %d on with a gap, that of %d is not there: those below "+
+						"are left out", lowest, e))
 			return nil
 		}
 		decided, err := x.From.DecidedEpoch(e)
@@ -219,7 +223,8 @@ func (x *takeover) epochs() error {
 			return err
 		}
 		if decided != nil && record.State.Hash() != [32]byte(decided) {
-			return fmt.Errorf("the record of epoch %d of the folder is not %x, which validators have decided: %w", e, decided, ErrDiffers)
+			return fmt.Errorf("the record of epoch %d of the folder is not %x, which validators have decided: %w",
+				e, decided, ErrDiffers)
 		}
 		if err := errors.Join(x.rows.putRecord(x.store, record), x.store.Relieve(), x.ctx.Err()); err != nil {
 			return err

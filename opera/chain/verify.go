@@ -83,7 +83,8 @@ func newVerifier(c *Chain) *Verifier {
 func (v *Verifier) enter(e *inter.EpochState, last inter.BlockNumber) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.signatures = &eventcheck.Signatures{Epoch: e.Epoch, Profiles: e.Profiles, Signer: v.signer, Senders: v.senders, Past: v.beginning}
+	v.signatures = &eventcheck.Signatures{Epoch: e.Epoch, Profiles: e.Profiles, Signer: v.signer, Senders: v.senders,
+		Past: v.beginning}
 	v.present = eventcheck.Beginning{LastBlock: last, Profiles: e.Profiles}
 }
 
@@ -108,7 +109,8 @@ func (v *Verifier) beginning(e inter.Epoch) (eventcheck.Beginning, bool) {
 	if err != nil || record == nil {
 		return eventcheck.Beginning{}, false
 	}
-	b = eventcheck.Beginning{LastBlock: record.State.BlockState.LastBlock.Number, Profiles: record.State.EpochState.Profiles}
+	b = eventcheck.Beginning{LastBlock: record.State.BlockState.LastBlock.Number,
+		Profiles: record.State.EpochState.Profiles}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if len(v.past) >= remembered || v.past == nil {

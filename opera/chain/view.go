@@ -52,7 +52,8 @@ func (c *Chain) View() (*View, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("view the chain: %w", err), from.Close())
 		}
-		v.shown = &shown{block: h.Block, epoch: &h.Epoch, upgrades: h.Upgrades, config: evm.ChainConfig(c.network.ID, h.Upgrades)}
+		v.shown = &shown{block: h.Block, epoch: &h.Epoch, upgrades: h.Upgrades,
+			config: evm.ChainConfig(c.network.ID, h.Upgrades)}
 	}
 	return v, nil
 }
@@ -64,7 +65,8 @@ func (c *Chain) show() {
 
 // own is the writer's view.
 func (c *Chain) own() *View {
-	return &View{chain: c, from: c.store, shown: &shown{block: c.block, epoch: c.epoch, upgrades: c.upgrades, config: c.config}}
+	return &View{chain: c, from: c.store, shown: &shown{block: c.block, epoch: c.epoch, upgrades: c.upgrades,
+		config: c.config}}
 }
 
 // Close gives the view back.
@@ -301,7 +303,8 @@ func (v *View) Logging(ctx context.Context, q LogQuery, each func(inter.BlockNum
 // has none less is read.
 func (v *View) BlockWith(number inter.BlockNumber, wanted func(*types.Log) bool) (*Block, error) {
 	e, err := v.entry(number)
-	if err != nil || e == nil || !slices.ContainsFunc(e.Receipts, func(r *types.ReceiptForStorage) bool { return slices.ContainsFunc(r.Logs, wanted) }) {
+	if err != nil || e == nil || !slices.ContainsFunc(e.Receipts,
+		func(r *types.ReceiptForStorage) bool { return slices.ContainsFunc(r.Logs, wanted) }) {
 		return nil, err
 	}
 	return v.complete(number, e)
@@ -374,13 +377,15 @@ func (v *View) Proof(number inter.BlockNumber, address common.Address, slots []c
 	for i, slot := range slots {
 		hashed[i] = crypto.Keccak256Hash(slot[:])
 	}
-	p, err := v.chain.state.Prove(from, v.chain.logs.states, uint64(number), proofLimit, crypto.Keccak256Hash(address[:]), hashed)
+	p, err := v.chain.state.Prove(from, v.chain.logs.states, uint64(number), proofLimit,
+		crypto.Keccak256Hash(address[:]), hashed)
 	if err != nil {
 		return nil, err
 	}
 	root, err := v.Root(number)
 	if err == nil && !bytes.Equal(root[:], p.Root[:]) {
-		err = fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x: %w", number, root, p.Root, store.ErrCorrupt)
+		err = fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x: %w",
+			number, root, p.Root, store.ErrCorrupt)
 	}
 	if err != nil {
 		return nil, err
@@ -400,7 +405,8 @@ func (v *View) BlockRecord(number inter.BlockNumber) (*inter.BlockRecord, error)
 		return nil, err
 	}
 	record := &inter.BlockRecord{Number: number, Block: inter.BlockContent{
-		Atropos: b.ID, Txs: b.Txs, Receipts: make([]*types.ReceiptForStorage, len(b.Receipts)), Time: b.Time, GasUsed: b.GasUsed,
+		Atropos: b.ID, Txs: b.Txs, Receipts: make([]*types.ReceiptForStorage, len(b.Receipts)), Time: b.Time,
+		GasUsed: b.GasUsed,
 	}}
 	for i, r := range b.Receipts {
 		record.Block.Receipts[i] = (*types.ReceiptForStorage)(r)

@@ -101,7 +101,8 @@ func findLogs(t *testing.T, v *View, all []*types.Log) {
 	queries := []LogQuery{{To: v.Head().Number + 10}, {From: 2, To: 1}, {To: 1}}
 	for _, l := range all {
 		n := inter.BlockNumber(l.BlockNumber)
-		queries = append(queries, LogQuery{From: n, To: n}, LogQuery{To: v.Head().Number, Addresses: []common.Address{l.Address}})
+		queries = append(queries, LogQuery{From: n, To: n},
+			LogQuery{To: v.Head().Number, Addresses: []common.Address{l.Address}})
 		for i, topic := range l.Topics {
 			q := LogQuery{To: v.Head().Number, Topics: make([][]common.Hash, i+1)}
 			q.Topics[i] = []common.Hash{{7}, topic}
@@ -235,7 +236,8 @@ func readOn(t *testing.T, c *Chain, stop chan struct{}) {
 		if lasts := c.LastEvents(); len(lasts) > 1 {
 			t.Errorf("last events of one validator: %v", lasts)
 		}
-		if record, err := v.EpochRecord(v.Epoch().Epoch); err != nil || record == nil || record.State.EpochState.Hash() != v.Epoch().Hash() {
+		if record, err := v.EpochRecord(v.Epoch().Epoch); err != nil || record == nil ||
+			record.State.EpochState.Hash() != v.Epoch().Hash() {
 			t.Errorf("epoch %d: %+v, %v", v.Epoch().Epoch, record, err)
 		}
 		if of, err := v.EpochOf(number + 1); err != nil || of != v.Epoch().Epoch {

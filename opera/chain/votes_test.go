@@ -24,7 +24,8 @@ func TestDecidedRecordsAreComparedWithOurOwn(t *testing.T) {
 		t.Errorf("block %d is not decided: there is nothing to compare", block)
 	}
 	if len(warned) != 0 || len(c.decisions) > 2 {
-		t.Errorf("of a chain whose blocks are those of its validators it is said: %q; %d decisions wait", warned, len(c.decisions))
+		t.Errorf("of a chain whose blocks are those of its validators it is said: %q; %d decisions wait",
+			warned, len(c.decisions))
 	}
 	c.decisions = nil
 	number := c.counted.Roots - 1
@@ -41,10 +42,12 @@ func TestDecidedRecordsAreComparedWithOurOwn(t *testing.T) {
 		by := c.epoch.Validators.At(0).ID
 		e := &llr.Event{ID: inter.EventID{1}, Locator: inter.EventID{2}, Creator: by}
 		block, _ := c.votes.Undecided()
-		if err := c.votes.AddBlocks(e, &inter.BlockVotes{Start: max(block, number), Epoch: c.epoch.Epoch, Votes: blocks}, c.epoch.Validators); err != nil {
+		if err := c.votes.AddBlocks(e,
+			&inter.BlockVotes{Start: max(block, number), Epoch: c.epoch.Epoch, Votes: blocks}, c.epoch.Validators); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.votes.AddEpoch(e, &inter.EpochVote{Epoch: c.epoch.Epoch + 5, Vote: epoch}, c.epoch.Validators); err != nil {
+		if err := c.votes.AddEpoch(e, &inter.EpochVote{Epoch: c.epoch.Epoch + 5, Vote: epoch},
+			c.epoch.Validators); err != nil {
 			t.Fatal(err)
 		}
 		c.note()

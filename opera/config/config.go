@@ -163,7 +163,7 @@ type Tarn struct {
 	// MapMode is how the page engine maps its file: mapped, mapped_private, heap, locked;
 	// "" is its own choice.
 	MapMode string
-	// SeekCompaction lets leveldb compact the files that many reads looked through in vain.
+	// SeekCompaction lets leveldb compact files that many reads searched without finding the row.
 	SeekCompaction bool
 	// CacheMB is the memory of the store, 0 is the engine's choice.
 	CacheMB int

@@ -118,7 +118,8 @@ func TestAFileOfGoOperasDumpconfigIsRead(t *testing.T) {
 		t.Errorf("the network's nodes are %q", got.Node.P2P.BootstrapNodes)
 	}
 	all := strings.Join(got.Notices, "\n")
-	for _, part := range []string{"DBs in the file", "Opera.Protocol", "OperaStore", "VectorClock", "LachesisStore", "Opera.HeavyCheck"} {
+	for _, part := range []string{"DBs in the file", "Opera.Protocol", "OperaStore", "VectorClock", "LachesisStore",
+		"Opera.HeavyCheck"} {
 		if strings.Count(all, part) != 1 {
 			t.Errorf("%q is said %d times in\n%s", part, strings.Count(all, part), all)
 		}
@@ -132,7 +133,8 @@ const peer = "969654fc30f10e45903ee2d107cfc165feaff6f9acbd2a9472120a3581f7c717de
 func TestADumpedConfigurationIsReadBack(t *testing.T) {
 	for _, args := range [][]string{
 		nil, {"--fakenet", "2/3", "--http", "--db.engine", "leveldb"},
-		{"--validator.id", "7", "--validator.pubkey", "0xc004ab", "--bootnodes", "enode://" + peer + "@1.2.3.4:5050", "--txpool.locals", "0x0000000000000000000000000000000000000001"},
+		{"--validator.id", "7", "--validator.pubkey", "0xc004ab", "--bootnodes", "enode://" + peer + "@1.2.3.4:5050",
+			"--txpool.locals", "0x0000000000000000000000000000000000000001"},
 	} {
 		c, _ := load(t, args...)
 		var first, second bytes.Buffer
@@ -170,14 +172,20 @@ func TestFlagsStandAnywhereWithOneDashOrTwo(t *testing.T) {
 // file opens (go-ethereum, cmd/utils).
 func TestPrecedenceIsGoOperas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.toml")
-	if err := os.WriteFile(path, []byte("[Node]\nHTTPHost = \"0.0.0.0\"\nHTTPPort = 1\n[TxPool]\nPriceBump = 20\n[Node.P2P]\nListenAddr = \"127.0.0.1:7\"\n"), 0o644); err != nil {
+	if err := os.WriteFile(path,
+		[]byte(
+			"[Node]\nHTTPHost = \"0.0.0.0\"\nHTTPPort = 1\n[TxPool]\nPriceBump = 20\n[Node.P2P]\nListenAddr = "+
+				"\"127.0.0.1:7\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := load(t, "--config", path, "--http", "--http.addr", "10.0.0.1", "--http.port", "2", "--txpool.pricebump", "30")
-	if c.Node.HTTPHost != "0.0.0.0" || c.Node.HTTPPort != 2 || c.TxPool.PriceBump != 30 || c.Node.P2P.ListenAddr != "127.0.0.1:7" {
+	if c.Node.HTTPHost != "0.0.0.0" || c.Node.HTTPPort != 2 || c.TxPool.PriceBump != 30 ||
+		c.Node.P2P.ListenAddr != "127.0.0.1:7" {
 		t.Errorf("%+v", c.Node)
 	}
-	if c, _ := load(t, "--rpc", "--rpcaddr", "10.0.0.2", "--rpcport", "9", "--rpcapi", "eth, net"); c.Node.HTTPHost != "10.0.0.2" || c.Node.HTTPPort != 9 || !slices.Equal(c.Node.HTTPModules, []string{"eth", "net"}) {
+	if c, _ := load(t, "--rpc", "--rpcaddr", "10.0.0.2", "--rpcport", "9", "--rpcapi",
+		"eth, net"); c.Node.HTTPHost != "10.0.0.2" || c.Node.HTTPPort != 9 ||
+		!slices.Equal(c.Node.HTTPModules, []string{"eth", "net"}) {
 		t.Errorf("the old names: %+v", c.Node)
 	}
 	if c, _ := load(t, "--http.port", "8"); c.Node.HTTPHost != "" {
@@ -188,13 +196,15 @@ func TestPrecedenceIsGoOperas(t *testing.T) {
 func TestAFakenetHasItsOwnDefaults(t *testing.T) {
 	c, _ := load(t, "--fakenet", "1/1")
 	e := c.Emitter.EmitIntervals
-	if c.Node.DataDir != "/operator/.opera/fakenet-1" || c.Emitter.Validator.ID != 1 || e.Max != 10*time.Second || e.DoublesignProtection != 0 {
+	if c.Node.DataDir != "/operator/.opera/fakenet-1" || c.Emitter.Validator.ID != 1 || e.Max != 10*time.Second ||
+		e.DoublesignProtection != 0 {
 		t.Errorf("%+v, %+v", c.Node, c.Emitter)
 	}
 	if c.Node.P2P.BootstrapNodes == nil {
 		t.Error("it asks the nodes of the network")
 	}
-	if c, _ := load(t, "--fakenet", "0/5", "--datadir", "/x"); c.Node.DataDir != "/x" || c.Emitter.Validator.ID != 0 || c.Emitter.EmitIntervals.DoublesignProtection != 5*time.Second {
+	if c, _ := load(t, "--fakenet", "0/5", "--datadir", "/x"); c.Node.DataDir != "/x" || c.Emitter.Validator.ID != 0 ||
+		c.Emitter.EmitIntervals.DoublesignProtection != 5*time.Second {
 		t.Errorf("%+v", c)
 	}
 }
@@ -209,7 +219,8 @@ func TestAFakenetsValidatorHasItsKey(t *testing.T) {
 }
 
 func TestMistakesAreRefusedAllAtOnce(t *testing.T) {
-	_, _, err := Load([]string{"--cache", "100", "--http.port", "70000", "--txpool.locals", "nobody", "--gcmode", "never", "--export.sections", "brs,xyz"}, home)
+	_, _, err := Load([]string{"--cache", "100", "--http.port", "70000", "--txpool.locals", "nobody", "--gcmode",
+		"never", "--export.sections", "brs,xyz"}, home)
 	if err == nil {
 		t.Fatal("nothing is refused")
 	}
@@ -219,14 +230,19 @@ func TestMistakesAreRefusedAllAtOnce(t *testing.T) {
 		}
 	}
 	// Words, values, the file, and what is said of peers.
-	_, _, err = Load([]string{"--datdir", "x", "--http.adr=1", "---y", "--cache", "many", "--fakenet", "3", "--config", "testdata/none.toml",
-		"--bootnodes", "enode://1", "--nat", "no", "--netrestrict", "ten", "--p2p.listen", "5050", "--ipcdisable", "--ipcpath", "x", "--verbosity", "9"}, home)
+	_, _, err = Load([]string{"--datdir", "x", "--http.adr=1", "---y", "--cache", "many", "--fakenet", "3", "--config",
+		"testdata/none.toml",
+		"--bootnodes", "enode://1", "--nat", "no", "--netrestrict", "ten", "--p2p.listen", "5050", "--ipcdisable",
+		"--ipcpath", "x", "--verbosity", "9"}, home)
 	if err == nil {
 		t.Fatal("nothing is refused")
 	}
-	for _, part := range []string{"-datdir (the nearest known one is --datadir)", "-http.adr (the nearest known one is --http.addr)", "bad flag syntax: ---y",
-		`--cache: invalid value "many"`, "invalid fakenet flag", "TOML config file error", `bootnodes: "enode://1"`, "enode://KEY@HOST:PORT", "nat: ",
-		"netrestrict: ", `p2p.listen: "5050" is no address: HOST:PORT`, "--ipcdisable, --ipcpath can't be used", "--verbosity: 9"} {
+	for _, part := range []string{"-datdir (the nearest known one is --datadir)",
+		"-http.adr (the nearest known one is --http.addr)", "bad flag syntax: ---y",
+		`--cache: invalid value "many"`, "invalid fakenet flag", "TOML config file error", `bootnodes: "enode://1"`,
+		"enode://KEY@HOST:PORT", "nat: ",
+		"netrestrict: ", `p2p.listen: "5050" is no address: HOST:PORT`, "--ipcdisable, --ipcpath can't be used",
+		"--verbosity: 9"} {
 		if n := strings.Count(err.Error(), part); n != 1 {
 			t.Errorf("%q is said %d times in %v", part, n, err)
 		}
@@ -268,7 +284,8 @@ func TestAFileIsRefusedWithItsNameAndPlace(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Load([]string{"--config", path}, home); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
+		if _, _, err := Load([]string{"--config", path}, home); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -276,7 +293,8 @@ func TestAFileIsRefusedWithItsNameAndPlace(t *testing.T) {
 
 func TestFlagsWithoutAnEffectSaySo(t *testing.T) {
 	c, _ := load(t, "--db.preset", "pbl-1", "--usb", "--graphql", "--tracing", "--log.debug")
-	if len(c.Notices) != 5 || !strings.Contains(strings.Join(c.Notices, "\n"), "--db.preset has no effect: there is one layout") {
+	if len(c.Notices) != 5 ||
+		!strings.Contains(strings.Join(c.Notices, "\n"), "--db.preset has no effect: there is one layout") {
 		t.Errorf("%q", c.Notices)
 	}
 	if c.Run.Preset != "pbl-1" {
@@ -286,7 +304,8 @@ func TestFlagsWithoutAnEffectSaySo(t *testing.T) {
 
 func TestValuesWithoutAnEffectSaySo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.toml")
-	text := "[Opera]\nTxIndex = false\nRPCBlockExt = false\n[Emitter.PrevBlockVotesFile]\nPath = \"votes\"\n[Emitter.PrevEpochVoteFile]\nPath = \"vote\"\n[Emitter.PrevEmittedEventFile]\nSyncMode = true\n"
+	text := "[Opera]\nTxIndex = false\nRPCBlockExt = false\n[Emitter.PrevBlockVotesFile]\nPath = " +
+		"\"votes\"\n[Emitter.PrevEpochVoteFile]\nPath = \"vote\"\n[Emitter.PrevEmittedEventFile]\nSyncMode = true\n"
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +315,8 @@ func TestValuesWithoutAnEffectSaySo(t *testing.T) {
 	}{
 		{[]string{"--syncmode", "snap"}, nil},
 		{[]string{"--export.evm.mode", "full"}, []string{"--export.evm.mode full"}},
-		{[]string{"--config", path}, []string{"Opera.TxIndex = false", "Opera.RPCBlockExt = false", "Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
+		{[]string{"--config", path}, []string{"Opera.TxIndex = false", "Opera.RPCBlockExt = false",
+			"Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
 	} {
 		got, _ := load(t, c.args...)
 		var said []string
@@ -312,7 +332,8 @@ func TestValuesWithoutAnEffectSaySo(t *testing.T) {
 
 // Whatever can be configured reaches the node, or a line says what holds instead.
 func TestNoValueIsTakenWithoutAWord(t *testing.T) {
-	here := []string{"SyncMode", "GCMode", "File", "Exclude"} // AllowSnapsync, Tarn.States; read here; a flag that says so itself
+	// AllowSnapsync, Tarn.States; read here; a flag that says so itself
+	here := []string{"SyncMode", "GCMode", "File", "Exclude"}
 	used := map[string]bool{}
 	files, err := filepath.Glob("../node/*.go")
 	if err != nil || len(files) < 10 {

@@ -40,8 +40,8 @@ func defaults(home string) *Config {
 			TxsCacheInvalidation: 200 * time.Millisecond,
 		},
 		TxPool: TxPool{
-			Locals: []string{}, Journal: "transactions.rlp", Rejournal: time.Hour, PriceBump: 10, AccountSlots: 16, GlobalSlots: 1280,
-			AccountQueue: 32, GlobalQueue: 256, Lifetime: 3 * time.Hour,
+			Locals: []string{}, Journal: "transactions.rlp", Rejournal: time.Hour, PriceBump: 10, AccountSlots: 16,
+			GlobalSlots: 1280, AccountQueue: 32, GlobalQueue: 256, Lifetime: 3 * time.Hour,
 		},
 		Tarn: Tarn{Recovery: time.Minute, MinFreeDiskMB: 8192, HealthAge: 2 * time.Minute, Trusted: []string{"loopback"}},
 		Run: Run{

@@ -25,10 +25,11 @@ func ignoredKeys() map[string]string {
 		"Node.SmartCardDaemonPath": "smart cards are not spoken to", "Node.ExternalSigner": "keys of the keystore sign",
 		"Node.GraphQLCors": "there is no GraphQL", "Node.GraphQLVirtualHosts": "there is no GraphQL",
 		"Node.P2P.EnableMsgEvents": "messages are not events", "Node.P2P.Name": "the name is go-opera's",
-		"Node.P2P.DialRatio": protocol, "Node.P2P.NodeDatabase": "it lies in the data folder", "Node.P2P.PrivateKey": "see --nodekey",
-		"Opera.OperaDiscoveryURLs": "peers are found by discovery", "Opera.SnapDiscoveryURLs": "peers are found by discovery",
-		"Opera.Protocol": protocol, "Opera.HeavyCheck": "all processors check", "OperaStore": engines, "LachesisStore": caches,
-		"Lachesis": caches, "VectorClock": caches, "DBs": engines,
+		"Node.P2P.DialRatio": protocol, "Node.P2P.NodeDatabase": "it lies in the data folder",
+		"Node.P2P.PrivateKey": "see --nodekey", "Opera.OperaDiscoveryURLs": "peers are found by discovery",
+		"Opera.SnapDiscoveryURLs": "peers are found by discovery", "Opera.Protocol": protocol,
+		"Opera.HeavyCheck": "all processors check", "OperaStore": engines, "LachesisStore": caches, "Lachesis": caches,
+		"VectorClock": caches, "DBs": engines,
 	}
 }
 
@@ -52,7 +53,8 @@ func (c *Config) read(path string) error {
 		return failed(err)
 	}
 	// go-opera writes one empty node where those of the network are meant.
-	for nodes, before := range map[*[]string][]string{&c.Node.P2P.BootstrapNodes: bootnodes, &c.Node.P2P.BootstrapNodesV5: bootnodesV5} {
+	for nodes, before := range map[*[]string][]string{&c.Node.P2P.BootstrapNodes: bootnodes,
+		&c.Node.P2P.BootstrapNodesV5: bootnodesV5} {
 		if len(*nodes) == 1 && !strings.Contains((*nodes)[0], "@") {
 			*nodes = before
 		}
@@ -72,7 +74,8 @@ func (c *Config) reportUndecoded(meta toml.MetaData, failed func(error) error) e
 		name := acceptedKey(instead, key)
 		switch {
 		case name == "":
-			errs = append(errs, failed(fmt.Errorf("field '%s' is not defined in %s", key[len(key)-1], strings.Join(key[:len(key)-1], "."))))
+			errs = append(errs, failed(fmt.Errorf("field '%s' is not defined in %s",
+				key[len(key)-1], strings.Join(key[:len(key)-1], "."))))
 		case !slices.Contains(said, name):
 			said = append(said, name)
 			c.notice(name+" in the file", instead[name])

@@ -49,13 +49,19 @@ func groups(c *Config, l *line) []group {
 		{"NETWORKING OPTIONS", peerFlags(c, l)},
 		{"METRICS AND STATS OPTIONS", metricsFlags(c)},
 		{"TESTING OPTIONS", []Flag{
-			{Name: "fakenet", Help: "'n/N': a network of N validators for trying out, with this node as the n-th of them, or none if n is 0", value: text(&l.fakenet)},
+			{Name: "fakenet",
+				Help:  "'n/N': a test network of N validators, with this node as the n-th of them, or as none if n is 0",
+				value: text(&l.fakenet)},
 		}},
 		{"LOGGING AND DEBUGGING OPTIONS", debugFlags(c)},
 		{"EXPORT OPTIONS", []Flag{
-			{Name: "export.evm.mode", Help: `What of the state goes into a genesis: "mpt", "ext-mpt" (with what was hashed) or "full"`, value: choice(&c.Run.Export.Mode, "mpt", "ext-mpt", "full")},
-			{Name: "export.evm.exclude", Help: "Database of keys to leave out of a genesis", Instead: "no key is left out", value: text(&c.Run.Export.Exclude)},
-			{Name: "export.sections", Help: "Sections of an exported genesis, separated by commas", value: text(&c.Run.Export.Sections)},
+			{Name: "export.evm.mode",
+				Help:  `What of the state goes into a genesis: "mpt", "ext-mpt" (with preimages) or "full"`,
+				value: choice(&c.Run.Export.Mode, "mpt", "ext-mpt", "full")},
+			{Name: "export.evm.exclude", Help: "Database of keys to leave out of a genesis",
+				Instead: "no key is left out", value: text(&c.Run.Export.Exclude)},
+			{Name: "export.sections", Help: "Sections of an exported genesis, separated by commas",
+				value: text(&c.Run.Export.Sections)},
 		}},
 		{"DATABASE COMMANDS' OPTIONS", maintenanceFlags()},
 		{"ALIASED (deprecated) OPTIONS", legacyFlags(l)},
@@ -71,7 +77,7 @@ func operaFlags(c *Config, l *line) []Flag {
 		{Name: "genesis.allowExperimental", Help: "Begin with a genesis file that is none of those known", value: toggle(&c.Run.Trust)},
 		{Name: "identity", Help: "Name of the node", value: text(&c.Node.UserIdent)},
 		{Name: "datadir", Help: "Folder of the chain and the keystore", value: text(&c.Node.DataDir)},
-		{Name: "datadir.minfreedisk", Help: "Free space of the disk, in MB, below which the node stops; 0 is never", value: number(&c.Tarn.MinFreeDiskMB)},
+		{Name: "datadir.minfreedisk", Help: "Free space of the disk, in MB, below which the node stops; 0 turns this off", value: number(&c.Tarn.MinFreeDiskMB)},
 		{Name: "keystore", Help: "Folder of the keystore, if not in the data folder", value: text(&c.Node.KeyStoreDir)},
 		{Name: "usb", Help: "Hardware wallets", Instead: "hardware wallets are not spoken to", value: unusedToggle()},
 		{Name: "pcscdpath", Help: "Socket of the smart card daemon", Instead: "smart cards are not spoken to", value: unusedOption(`"/run/pcscd/pcscd.comm"`)},
@@ -83,19 +89,25 @@ func operaFlags(c *Config, l *line) []Flag {
 		{Name: "validator.pubkey", Help: "Public key of that validator", value: text(&l.pubkey)},
 		{Name: "validator.password", Help: "File of the password that unlocks its key", value: text(&e.Password)},
 		{Name: "syncmode", Help: `"full" or "snap"`, value: choice(&c.Run.SyncMode, "full", "snap")},
-		{Name: "gcmode", Help: `Old states: "archive" keeps all, "full" and "light" those of the last blocks`, value: choice(&c.Run.GCMode, "light", "full", "archive")},
+		{Name: "gcmode", Help: `States that are kept: "archive" keeps all, "full" and "light" those of the last blocks`,
+			value: choice(&c.Run.GCMode, "light", "full", "archive")},
 	}
 }
 
 func storeFlags(c *Config, l *line) []Flag {
 	return []Flag{
-		{Name: "db.engine", Help: "What keeps the state: " + engine.Choice(engine.KindNames()) + "; a state that exists keeps its engine",
+		{Name: "db.engine", Help: "Engine that keeps the state: " + engine.Choice(engine.KindNames()) +
+			"; a state that exists keeps its engine",
 			value: choice(&c.Tarn.Engine, append([]string{""}, engine.KindNames()...)...)},
 		{Name: "db.mapmode", Help: "How the page engine maps its file: " + engine.Choice(engine.ModeNames()),
 			value: choice(&c.Tarn.MapMode, append([]string{""}, engine.ModeNames()...)...)},
-		{Name: "db.seekcompaction", Help: "Of leveldb: compact the files that many reads looked through in vain, as go-opera's does; it costs writes for reads", value: toggle(&c.Tarn.SeekCompaction)},
+		{Name: "db.seekcompaction",
+			Help: "For leveldb: compact a file after many reads have searched it and found nothing, as go-opera " +
+				"does; reads become faster, and more is written", value: toggle(&c.Tarn.SeekCompaction)},
 		{Name: "db.limit", Help: "How large the page engine's file may get, in MB", value: number(&c.Tarn.LimitMB)},
-		{Name: "db.recovery", Help: "How long a start after a crash may take to make blocks again; longer writes less", value: period(&c.Tarn.Recovery)},
+		{Name: "db.recovery",
+			Help: "The most time that a start after a crash may need to make blocks again; with a longer time " +
+				"less is written", value: period(&c.Tarn.Recovery)},
 		{Name: "history.dir", Help: "Folder, perhaps on another disk, to which finished files of history are moved", value: text(&c.Tarn.HistoryDir)},
 		{Name: "history.states", Help: "Of how many last blocks old states are kept; 0 is all", value: number(&c.Tarn.States)},
 		{Name: "db.preset", Help: "Layout of go-opera's databases: pbl-1, ldb-1, legacy-ldb or legacy-pbl", Instead: "there is one layout; --db.engine chooses the engine", value: choice(&l.preset, "pbl-1", "ldb-1", "legacy-ldb", "legacy-pbl")},
@@ -173,13 +185,13 @@ func peerFlags(c *Config, l *line) []Flag {
 		{Name: "port", Help: "Port that peers reach", value: number(&l.port).withShownDefault("5050")},
 		{Name: "p2p.listen", Help: "Address that peers reach, host:port, instead of a port of all addresses", value: text(&l.listen)},
 		{Name: "maxpeers", Help: "Most peers; 0 is no network", value: number(&p.MaxPeers)},
-		{Name: "maxpendpeers", Help: "Most connections that are being made; 0 is the default", value: number(&p.MaxPendingPeers)},
-		{Name: "nat", Help: "How the router is told (any|none|upnp|pmp|extip:<IP>)", value: text(&p.NAT)},
+		{Name: "maxpendpeers", Help: "Most connections that are being set up; 0 is the default", value: number(&p.MaxPendingPeers)},
+		{Name: "nat", Help: "How ports are mapped at the router (any|none|upnp|pmp|extip:<IP>)", value: text(&p.NAT)},
 		{Name: "nodiscover", Help: "Do not look for peers", value: toggle(&l.nodiscover)},
 		{Name: "v5disc", Help: "Discovery v5", value: toggle(&p.DiscoveryV5)},
-		{Name: "netrestrict", Help: "Networks that peers may be in (CIDR masks), separated by commas", value: list(&p.NetRestrict)},
-		{Name: "iprestrict", Help: "Addresses that peers may have, separated by commas", value: list(&p.IPRestrict)},
-		{Name: "privatenodes", Help: "Peers that others are not told of (enode URLs), separated by commas", value: list(&p.PrivateNodes)},
+		{Name: "netrestrict", Help: "Networks that peers must be in (CIDR masks), separated by commas", value: list(&p.NetRestrict)},
+		{Name: "iprestrict", Help: "Addresses that peers must have, separated by commas", value: list(&p.IPRestrict)},
+		{Name: "privatenodes", Help: "Peers that the node does not tell others about (enode URLs), separated by commas", value: list(&p.PrivateNodes)},
 		{Name: "nodekey", Help: "File of the node's key", value: text(&p.NodeKey)},
 		{Name: "nodekeyhex", Help: "The node's key in hexadecimal, for tests", value: text(&p.NodeKeyHex)},
 	}
@@ -193,15 +205,19 @@ func metricsFlags(c *Config) []Flag {
 		{Name: "metrics.expensive", Help: "Metrics that cost much", Instead: "all metrics are cheap, and served with --metrics", value: unusedToggle()},
 		{Name: "metrics.addr", Help: "Address of the metrics", value: text(&r.MetricsAddr)},
 		{Name: "metrics.port", Help: "Port of the metrics", value: number(&r.MetricsPort)},
-		{Name: "dashboard.addr", Help: "host:port of a page that shows what the node does; none if empty. It asks nobody who they are: 127.0.0.1:8887 keeps it on the machine", value: text(&r.Dashboard)},
+		{Name: "dashboard.addr",
+			Help: "host:port of a page that shows what the node does; empty for none. The page has no login: " +
+				"127.0.0.1:8887 can be reached from this machine only", value: text(&r.Dashboard)},
 		{Name: "health.age", Help: "Age of the newest event above which /readyz says that the node is not ready", value: period(&c.Tarn.HealthAge)},
 		{Name: "metrics.influxdb", Help: "Push metrics to InfluxDB", Instead: push, value: unusedToggle()},
 		{Name: "metrics.influxdbv2", Help: "Push metrics to InfluxDB v2", Instead: push, value: unusedToggle()},
 		{Name: "tracing", Help: "Collect traces of goroutines", Instead: "nothing is collected", value: unusedToggle()},
 	}
 	for _, f := range [][3]string{
-		{"endpoint", "http://localhost:8086", "Address of InfluxDB"}, {"database", "geth", "Its database"}, {"username", "test", "Its user"},
-		{"password", "test", "That user's password"}, {"tags", "host=localhost", "Tags of all metrics"}, {"token", "test", "Token of version 2"},
+		{"endpoint", "http://localhost:8086", "Address of InfluxDB"}, {"database", "geth", "Its database"},
+		{"username", "test", "Its user"},
+		{"password", "test", "That user's password"}, {"tags", "host=localhost", "Tags of all metrics"},
+		{"token", "test", "Token of version 2"},
 		{"bucket", "geth", "Bucket of version 2"}, {"organization", "geth", "Organization of version 2"},
 	} {
 		flags = append(flags, Flag{Name: "metrics.influxdb." + f[0], Help: f[2], Instead: push, value: unusedOption(quoteString(f[1]))})

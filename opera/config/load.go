@@ -157,7 +157,8 @@ func parseFakenet(text string) (n Fakenet, err error) {
 		return n, err
 	}
 	if id > all || all == 0 {
-		return n, errors.New("key-num should be in range from 1 to validators (<key-num>/<validators>), or should be zero for non-validator node")
+		return n, errors.New(
+			"key-num should be in range from 1 to validators (<key-num>/<validators>), or should be zero for non-validator node")
 	}
 	return Fakenet{ID: uint32(id), Validators: int(all)}, nil
 }
@@ -301,7 +302,8 @@ func (c *Config) check(given map[string]string) error {
 	for _, p := range []struct {
 		name string
 		port int
-	}{{"http.port", c.Node.HTTPPort}, {"ws.port", c.Node.WSPort}, {"metrics.port", c.Run.MetricsPort}, {"pprof.port", c.Run.Profile.Port}} {
+	}{{"http.port", c.Node.HTTPPort}, {"ws.port", c.Node.WSPort}, {"metrics.port", c.Run.MetricsPort},
+		{"pprof.port", c.Run.Profile.Port}} {
 		wrong(p.port < 0 || p.port > 65535, "--%s: there is no port %d", p.name, p.port)
 	}
 	for _, a := range c.TxPool.Locals {
@@ -311,7 +313,8 @@ func (c *Config) check(given map[string]string) error {
 	wrong(c.Run.Genesis != "" && c.Run.Fakenet.Validators != 0, "--genesis and --fakenet name different networks")
 	wrong(c.Tarn.HealthAge <= 0, "--health.age: %v is no age", c.Tarn.HealthAge)
 	wrong(c.Tarn.Recovery < 0, "--db.recovery: %v is negative", c.Tarn.Recovery)
-	wrong(c.Tarn.MapMode != "" && c.Tarn.Engine != "" && c.Tarn.Engine != string(engine.Page), "--db.mapmode is for the page engine, not for %s", c.Tarn.Engine)
+	wrong(c.Tarn.MapMode != "" && c.Tarn.Engine != "" && c.Tarn.Engine != string(engine.Page),
+		"--db.mapmode is for the page engine, not for %s", c.Tarn.Engine)
 	wrong(c.Run.Log.Verbosity > 5, "--verbosity: %d is more than 5", c.Run.Log.Verbosity)
 	_, err := c.Sections()
 	return errors.Join(append(errs, err)...)
@@ -324,7 +327,8 @@ func (c *Config) Sections() (map[string]string, error) {
 	for name := range strings.SplitSeq(c.Run.Export.Sections, ",") {
 		kind := name[:min(3, len(name))]
 		if kind != "brs" && kind != "ers" && kind != "evm" {
-			return nil, fmt.Errorf("--export.sections: unknown section '%s': has to start with either 'brs' or 'ers' or 'evm'", name)
+			return nil, fmt.Errorf(
+				"--export.sections: unknown section '%s': has to start with either 'brs' or 'ers' or 'evm'", name)
 		}
 		if sections[kind] != "" {
 			return nil, fmt.Errorf("--export.sections: duplicate section: '%s'", name)

@@ -35,7 +35,8 @@ func (c *Console) words(written string) (list []string) {
 	before := strings.Join(append(slices.Clone(parts[:last]), ""), ".")
 	for at := o; at != nil; at = at.Prototype() {
 		for _, name := range c.printer.names(at) {
-			if strings.HasPrefix(name, parts[last]) && (parts[last] != "" || !strings.HasPrefix(name, "_")) && name != "constructor" {
+			if strings.HasPrefix(name, parts[last]) && (parts[last] != "" || !strings.HasPrefix(name, "_")) &&
+				name != "constructor" {
 				list = append(list, before+name)
 			}
 		}

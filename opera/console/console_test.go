@@ -65,7 +65,8 @@ func (admin) Datadir() string { return "D" }
 func talk(t *testing.T, input string) (*Console, *bytes.Buffer) {
 	t.Helper()
 	server := rpc.NewServer()
-	for name, service := range map[string]any{"eth": eth{}, "ftm": eth{}, "abft": abft{}, "personal": personal{}, "admin": admin{}, "web3": web3{}} {
+	for name, service := range map[string]any{"eth": eth{}, "ftm": eth{}, "abft": abft{}, "personal": personal{},
+		"admin": admin{}, "web3": web3{}} {
 		if err := server.RegisterName(name, service); err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,8 @@ func talk(t *testing.T, input string) (*Console, *bytes.Buffer) {
 	dir := t.TempDir()
 	asked, end := terminal.Open(strings.NewReader(input), &out)
 	c, err := New(t.Context(), Options{
-		Client: client, Out: &out, Terminal: func() *terminal.Terminal { return asked }, Scripts: dir, History: filepath.Join(dir, "keys", "history"),
+		Client: client, Out: &out, Terminal: func() *terminal.Terminal { return asked }, Scripts: dir,
+		History: filepath.Join(dir, "keys", "history"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -108,17 +110,23 @@ func TestValuesArePrintedAsInGoOpera(t *testing.T) {
 		{"({a:{b:{c:{d:{e:1}}}}})", "{\n  a: {\n    b: {\n      c: {\n        d: {...}\n      }\n    }\n  }\n}"},
 		{"[[[[[[1]]]]]]", "[[[[[...]]]]]"},
 		{"({b:1, a:function(x, y) {}, _c:2, B:3})", "{\n  B: 3,\n  b: 1,\n  a: function(x, y)\n}"},
-		{"console.log", "function()"}, {"/a+/g", "/a+/g"}, {`web3.toBigNumber("123456789012345678901234567890")`, "1.2345678901234567890123456789e+29"},
+		{"console.log", "function()"}, {"/a+/g", "/a+/g"}, {`web3.toBigNumber("123456789012345678901234567890")`,
+			"1.2345678901234567890123456789e+29"},
 		{"[null, undefined, true, 1.5]", "[null, undefined, true, 1.5]"},
 		{`console.log("a", 1)`, "a 1\nnull"}, {"inspect([1])", "[1]\nundefined"},
 		{`loadScript("none.js")`, "GoError: Could not read file "},
-		{"nosuch.x", "ReferenceError: nosuch is not defined\n"}, {`throw "x"`, "x\n"}, {"x=", "SyntaxError: (anonymous): Line 1:3 Unexpected end of input"},
-		{`ftm.getBalance("x")`, "Error: invalid address\n"}, {"ftm.getCode(ftm.coinbase)", "Error: the method eth_getCode does not exist/is not available\n"},
+		{"nosuch.x", "ReferenceError: nosuch is not defined\n"}, {`throw "x"`, "x\n"},
+		{"x=", "SyntaxError: (anonymous): Line 1:3 Unexpected end of input"},
+		{`ftm.getBalance("x")`, "Error: invalid address\n"}, {"ftm.getCode(ftm.coinbase)",
+			"Error: the method eth_getCode does not exist/is not available\n"},
 		{`web3.ftm.protocolVersion`, "Error: the method eth_protocolVersion does not exist/is not available\n"},
 		{`personal.unlockAccount(1)`, "Error: first argument must be the account to unlock\n"},
 		{`personal.unlockAccount(personal.listAccounts[0], "wrong")`, "Error: could not decrypt key with given password\n"},
-		{`personal.unlockAccount("0x239fa7623354ec26520de878b52f13fe84b06971", "right", 5)`, "true"}, {"admin.sleep(0.01)", "true"},
-		{"admin.sleepBlocks(1, 0)", "false"}, {"(function f() { f() })()", "RangeError: Maximum call stack size exceeded\n"}, {"//# sourceMappingURL=none.map", "undefined"},
+		{`personal.unlockAccount("0x239fa7623354ec26520de878b52f13fe84b06971", "right", 5)`, "true"},
+		{"admin.sleep(0.01)", "true"},
+		{"admin.sleepBlocks(1, 0)", "false"},
+		{"(function f() { f() })()", "RangeError: Maximum call stack size exceeded\n"},
+		{"//# sourceMappingURL=none.map", "undefined"},
 	} {
 		out.Reset()
 		c.Evaluate(t.Context(), e[0])
@@ -144,8 +152,10 @@ func TestAConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"instance: node\ncoinbase: 0x0000000000000000000000000000000000000000\nat block: 7 (", "\n datadir: D\n modules: abft:1.0 admin:1.0 ftm:1.0 personal:1.0 rpc:1.0 web3:1.0\n",
-		"... \nundefined\n> \n> \n1\n", "Unlock account 0x239fa7623354ec26520de878b52f13fe84b06971\n!! Unsupported terminal, password will be echoed.\nPassphrase: \ntrue\n",
+		"instance: node\ncoinbase: 0x0000000000000000000000000000000000000000\nat block: 7 (",
+		"\n datadir: D\n modules: abft:1.0 admin:1.0 ftm:1.0 personal:1.0 rpc:1.0 web3:1.0\n",
+		"... \nundefined\n> \n> \n1\n",
+		"Unlock account 0x239fa7623354ec26520de878b52f13fe84b06971\n!! Unsupported terminal, password will be echoed.\nPassphrase: \ntrue\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in %s", want, out)
@@ -180,7 +190,8 @@ func TestWhatRunsIsWaitedForOrInterrupted(t *testing.T) {
 	`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, statement := range []string{"for(;;){}", "admin.sleep(60)", `web3._requestManager.send({method: "eth_waits", params: []})`} {
+	for _, statement := range []string{"for(;;){}", "admin.sleep(60)",
+		`web3._requestManager.send({method: "eth_waits", params: []})`} {
 		ctx, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		c.Evaluate(ctx, statement)
 		if end(); ctx.Err() == nil {
@@ -220,7 +231,8 @@ func TestNamesAreCompleted(t *testing.T) {
 		want       []string
 	}{
 		{"x = ftm.blockN", "x = ", []string{"ftm.blockNumber"}},
-		{"ftm.getBlock", "", []string{"ftm.getBlock", "ftm.getBlockByHash", "ftm.getBlockByNumber", "ftm.getBlockNumber", "ftm.getBlockTransactionCount", "ftm.getBlockUncleCount"}},
+		{"ftm.getBlock", "", []string{"ftm.getBlock", "ftm.getBlockByHash", "ftm.getBlockByNumber",
+			"ftm.getBlockNumber", "ftm.getBlockTransactionCount", "ftm.getBlockUncleCount"}},
 		{"abft.getDow", "", []string{"abft.getDowntime"}}, {"abft.getDowntime", "", []string{"abft.getDowntime("}},
 		{"nosuch.x", "", nil}, {"(", "", nil}, {"ab", "", []string{"abft"}}, {"abft", "", []string{"abft."}},
 	} {

@@ -34,7 +34,8 @@ func (c *Console) Welcome(ctx context.Context) {
 	ask := func(result any, method string, args ...any) bool {
 		return c.o.Client.CallContext(ctx, result, method, args...) == nil
 	}
-	if ask(&node, "web3_clientVersion") && ask(&number, "eth_blockNumber") && ask(&block, "eth_getBlockByNumber", number, false) {
+	if ask(&node, "web3_clientVersion") && ask(&number, "eth_blockNumber") &&
+		ask(&block, "eth_getBlockByNumber", number, false) {
 		fmt.Fprintf(&text, "instance: %s\n", node)
 		if ask(&coinbase, "eth_coinbase") {
 			fmt.Fprintf(&text, "coinbase: %s\n", coinbase)

@@ -48,7 +48,8 @@ func TestASingleValidatorDecidesAFrameWithEachEvent(t *testing.T) {
 	for seq := inter.Seq(1); seq <= 10; seq++ {
 		ev := &Event{
 			ID: inter.NewEventID(7, inter.Lamport(seq), [32]byte{byte(seq)}), Creator: 1, Seq: seq,
-			Frame: inter.Frame(seq), MedianTime: inter.Timestamp(100 + seq), CreationTime: inter.Timestamp(100 + seq), Parents: parents,
+			Frame: inter.Frame(seq), MedianTime: inter.Timestamp(100 + seq), CreationTime: inter.Timestamp(100 + seq),
+			Parents: parents,
 		}
 		frame, median, err := e.Build(ev)
 		if err != nil || frame != ev.Frame || median != ev.MedianTime {
@@ -115,7 +116,8 @@ func TestNothingIsDecidedAgainstAllRoots(t *testing.T) {
 	var parents []inter.EventID
 	for seq := inter.Seq(1); seq <= 3; seq++ {
 		id := inter.NewEventID(7, inter.Lamport(seq), [32]byte{})
-		if err := e.Add(&Event{ID: id, Creator: 1, Seq: seq, Frame: inter.Frame(seq), MedianTime: 9, CreationTime: 9, Parents: parents}); err != nil {
+		if err := e.Add(&Event{ID: id, Creator: 1, Seq: seq, Frame: inter.Frame(seq), MedianTime: 9, CreationTime: 9,
+			Parents: parents}); err != nil {
 			t.Fatal(err)
 		}
 		parents = []inter.EventID{id}

@@ -56,7 +56,9 @@ func TestLachesisBaseAgrees(t *testing.T) {
 			if want == got || strings.HasPrefix(want, "crit") && strings.HasPrefix(got, "crit") {
 				continue
 			}
-			t.Fatalf("lachesis-base differs: go test -run %s ./opera/dag -dag.graphs=1 -dag.seed=%d\nour answer %d:    %s\nlachesis-base's: %s",
+			t.Fatalf(
+				"lachesis-base differs: go test -run %s ./opera/dag -dag.graphs=1 -dag.seed=%d\nour answer %d:    "+
+					"%s\nlachesis-base's: %s",
 				t.Name(), tr.seed, i, want, got)
 		}
 		sum.add(tr)
@@ -211,7 +213,8 @@ func sightLine(s Sight) string {
 
 func (tr *transcript) line(verb string, e *Event) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %d %d %d %d %d", verb, hex.EncodeToString(e.ID[:]), e.Creator, e.Seq, e.Frame, e.CreationTime, e.MedianTime)
+	fmt.Fprintf(&b, "%s %s %d %d %d %d %d", verb, hex.EncodeToString(e.ID[:]), e.Creator, e.Seq, e.Frame,
+		e.CreationTime, e.MedianTime)
 	for _, p := range e.Parents {
 		fmt.Fprintf(&b, " %d", tr.index[p])
 	}

@@ -114,7 +114,8 @@ type generator struct {
 }
 
 func newGenerator(s shape, r *rand.Rand) *generator {
-	g := &generator{shape: s, r: r, turns: r.Perm(len(s.weights)), at: make([]int, len(s.weights)), awake: make([]int, len(s.weights)), clock: 2000}
+	g := &generator{shape: s, r: r, turns: r.Perm(len(s.weights)), at: make([]int, len(s.weights)),
+		awake: make([]int, len(s.weights)), clock: 2000}
 	for range s.sides {
 		tips := make([]int, len(s.weights))
 		for v := range tips {

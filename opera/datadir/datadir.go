@@ -34,13 +34,21 @@ import (
 
 // What can be wrong with a folder.
 var (
-	ErrNoFolder    = errors.New("no data folder of go-opera")
-	ErrInUse       = errors.New("it is in use: end the go-opera that has it open")
-	ErrUnfinished  = errors.New("go-opera was still applying its genesis")
-	ErrDirty       = errors.New("go-opera was killed while it wrote, and its databases do not agree; repair them with `opera db heal --experimental`, with the options that go-opera was started with")
-	ErrVersion     = errors.New("an unknown version of go-opera's databases; start and end go-opera v1.1.3 on them once, which brings them up to date")
-	ErrPebble      = errors.New("its Pebble databases are of a format that the library no longer reads; change them to LevelDB first with `opera --db.preset ldb-1 db transform`, with the other options that go-opera was started with")
-	ErrOldLayout   = errors.New("its databases are laid out as before go-opera v1.1.2; start and end go-opera v1.1.3 on them once with --db.migration.mode reformat --db.preset legacy-ldb")
+	ErrNoFolder   = errors.New("no data folder of go-opera")
+	ErrInUse      = errors.New("it is in use: end the go-opera that has it open")
+	ErrUnfinished = errors.New("go-opera was still applying its genesis")
+	ErrDirty      = errors.New(
+		"go-opera was killed while it wrote, and its databases do not agree; repair them with `opera db heal " +
+			"--experimental`, with the options that go-opera was started with")
+	ErrVersion = errors.New(
+		"an unknown version of go-opera's databases; start and end go-opera v1.1.3 on them once, which brings " +
+			"them up to date")
+	ErrPebble = errors.New(
+		"its Pebble databases are of a format that the library no longer reads; change them to LevelDB first with " +
+			"`opera --db.preset ldb-1 db transform`, with the other options that go-opera was started with")
+	ErrOldLayout = errors.New(
+		"its databases are laid out as before go-opera v1.1.2; start and end go-opera v1.1.3 on them once with " +
+			"--db.migration.mode reformat --db.preset legacy-ldb")
 	ErrMalformed   = errors.New("malformed")
 	errMissing     = errors.New("missing")
 	errManyTables  = errors.New("two databases have it")
@@ -155,7 +163,8 @@ func anyThere(dir string, names ...string) bool {
 func (f *Folder) openDatabases(cache int64) error {
 	for _, kind := range pebbles {
 		if names, err := f.names(kind); err != nil || len(names) > 0 {
-			return errors.Join(err, fmt.Errorf("%w: %s is there", ErrPebble, filepath.Join(f.chaindata, kind, strings.Join(names, ", "))))
+			return errors.Join(err,
+				fmt.Errorf("%w: %s is there", ErrPebble, filepath.Join(f.chaindata, kind, strings.Join(names, ", "))))
 		}
 	}
 	for _, kind := range kinds {

@@ -42,8 +42,8 @@ const (
 
 var tableNames = []string{
 	versionTable, presentTable, epochsTable, eventsTable, blocksTable, genesisTable, upgradesTable, llrTable,
-	blockVerdicts, epochVerdicts, blockVotesTable, blockTallies, epochVotesTable, epochTallies, lastBlockVotes, lastEpochVotes,
-	stateTable, receiptsTable, transactionTable, consensusTable,
+	blockVerdicts, epochVerdicts, blockVotesTable, blockTallies, epochVotesTable, epochTallies, lastBlockVotes,
+	lastEpochVotes, stateTable, receiptsTable, transactionTable, consensusTable,
 }
 
 // Keys of tables that have one row, or few.
@@ -206,7 +206,8 @@ func (f *Folder) Block(n inter.BlockNumber) (*Block, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
-	b := &Block{Number: n, ID: s.Atropos, Time: s.Time, GasUsed: s.GasUsed, Root: s.Root, Events: s.Events, Skipped: s.Skipped}
+	b := &Block{Number: n, ID: s.Atropos, Time: s.Time, GasUsed: s.GasUsed, Root: s.Root, Events: s.Events,
+		Skipped: s.Skipped}
 	for _, hash := range append(s.Internal, s.Txs...) {
 		tx, err := f.transaction(hash)
 		if err != nil {

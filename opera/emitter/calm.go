@@ -56,7 +56,9 @@ func (em *Emitter) foreign(a chain.Arrival, now time.Time) error {
 	created := time.Unix(0, int64(a.Event.CreationTime))
 	em.calm.found, em.calm.created = now, created
 	if !created.Before(em.calm.started) && now.Sub(created) < em.o.Intervals.ParallelInstance {
-		return fmt.Errorf("%w: event %v of validator %d was made %v ago, and not by this node; make sure that no other instance of the validator runs",
+		return fmt.Errorf(
+			"%w: event %v of validator %d was made %v ago, and not by this node; make sure that no other instance of "+
+				"the validator runs",
 			ErrLocked, a.ID, em.o.Validator, now.Sub(created).Round(time.Millisecond))
 	}
 	return nil
@@ -67,7 +69,8 @@ func (em *Emitter) foreign(a chain.Arrival, now time.Time) error {
 // protection is switched off.
 func (em *Emitter) mayEmit(now time.Time) error {
 	if em.recovering {
-		return fmt.Errorf("%w: event %v lacks, which %s has for the last own one", ErrSyncOngoing, em.journal.id(), em.journal.path)
+		return fmt.Errorf("%w: event %v lacks, which %s has for the last own one",
+			ErrSyncOngoing, em.journal.id(), em.journal.path)
 	}
 	need := em.o.Intervals.DoubleSign
 	switch {
@@ -82,7 +85,8 @@ func (em *Emitter) mayEmit(now time.Time) error {
 		at  time.Time
 		err error
 	}{
-		{em.calm.found, ErrSelfEventsOngoing}, {em.calm.created, ErrSelfEventsOngoing}, {em.calm.joined, ErrJustBecameValidator},
+		{em.calm.found, ErrSelfEventsOngoing}, {em.calm.created, ErrSelfEventsOngoing},
+		{em.calm.joined, ErrJustBecameValidator},
 		{em.calm.connected, ErrJustConnected}, {em.calm.synced, ErrJustSynced},
 	} {
 		if wait := need - now.Sub(since.at); wait > longest {
@@ -194,6 +198,7 @@ func (em *Emitter) isJournalled(self inter.EventID) error {
 	if last.Epoch() < em.epoch.Epoch || self == last {
 		return nil
 	}
-	return fmt.Errorf("%w: the ledger is damaged, or another instance runs: its last event of validator %d is %v, not %v, which %s has",
+	return fmt.Errorf(
+		"%w: the ledger is damaged, or another instance runs: its last event of validator %d is %v, not %v, which %s has",
 		ErrLocked, em.o.Validator, self, last, em.journal.path)
 }

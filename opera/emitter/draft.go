@@ -55,7 +55,8 @@ func (em *Emitter) draft(c *chain.Chain, now time.Time) (*inter.Payload, error) 
 // to confirm, nothing to originate, and the last one is young. Most of the time of an idle
 // network goes by like that.
 func (em *Emitter) silent(now time.Time) bool {
-	return em.idle() && (em.offered == nil || em.offered.Len() == 0) && now.Sub(em.emittedAt) < em.o.Intervals.Max && !em.missed(unit)
+	return em.idle() && (em.offered == nil || em.offered.Len() == 0) && now.Sub(em.emittedAt) < em.o.Intervals.Max &&
+		!em.missed(unit)
 }
 
 // begin is an event with what its creator decides. last is zero for the first of an epoch.
@@ -76,7 +77,8 @@ func (em *Emitter) begin(c *chain.Chain, last inter.EventID, now time.Time) (*in
 		p.Version = 1
 		p.EpochVote, p.BlockVotes = em.votes.vote, em.votes.blocks
 	}
-	if extra := "v-" + em.o.Version; p.Seq == 1 && em.o.Version != "" && len(extra) <= int(em.epoch.Rules.Dag.MaxExtraData) {
+	if extra := "v-" + em.o.Version; p.Seq == 1 && em.o.Version != "" &&
+		len(extra) <= int(em.epoch.Rules.Dag.MaxExtraData) {
 		p.Extra = []byte(extra)
 	}
 	return p, self

@@ -143,7 +143,8 @@ func TestWhatAStartReadsOfAJournalIsDurable(t *testing.T) {
 			states++
 			left, err := openJournal(state.FS, "/emitter/last", nothing)
 			if err != nil || left.id() != found.id() || len(left.kept) != len(found.kept) {
-				t.Fatalf("killed at call %d: a start read %v, and after a power cut there is %v, %v\n%v", nth, found.id(), left.id(), err, state)
+				t.Fatalf("killed at call %d: a start read %v, and after a power cut there is %v, %v\n%v",
+					nth, found.id(), left.id(), err, state)
 			}
 		}
 		write(t, found, 9, 100)
@@ -252,9 +253,10 @@ func TestADamagedJournalIsRefused(t *testing.T) {
 		write(t, j, n, 1000)
 	}
 	for at, refused := range map[int64]bool{
-		int64(idSize + 3): true, int64(idSize + 17): true, headerSize + 3: true, headerSize + 700: true, headerSize + 3*512 + 40: true,
-		j.last.from + 40: false, // it may have been torn, and nobody has seen it
-		j.last.end + 40:  false,
+		int64(idSize + 3): true, int64(idSize + 17): true, headerSize + 3: true, headerSize + 700: true,
+		headerSize + 3*512 + 40: true,
+		j.last.from + 40:        false, // it may have been torn, and nobody has seen it
+		j.last.end + 40:         false,
 	} {
 		files := whole.Clone()
 		overwrite(t, files, []byte{0x5a}, at)
@@ -300,8 +302,10 @@ func TestDamageNeverTakesEventsInSilence(t *testing.T) {
 		// The half before the present one is not needed: the ledger has it.
 		for n, lies := range where {
 			whole := lies[1] <= int64(at) || lies[0] >= int64(at+length)
-			if half := lies[0] >= j.last.half && lies[1] <= j.last.half+j.last.size; whole && half && bytes.IndexByte(all, n) >= 0 && bytes.IndexByte(have, n) < 0 {
-				t.Fatalf("seed %d, round %d: %d bytes at %d are damaged, the journal had %d, lacks %d and has %d", s, round, length, at, all, n, have)
+			if half := lies[0] >= j.last.half && lies[1] <= j.last.half+j.last.size; whole && half &&
+				bytes.IndexByte(all, n) >= 0 && bytes.IndexByte(have, n) < 0 {
+				t.Fatalf("seed %d, round %d: %d bytes at %d are damaged, the journal had %d, lacks %d and has %d",
+					s, round, length, at, all, n, have)
 			}
 		}
 	}
@@ -319,7 +323,8 @@ func TestATornRecordIsKept(t *testing.T) {
 	files.Put("/last", memfs.NewBlob(b))
 	j = openTestJournal(t, files, "/last")
 	kept := files.Blob("/last.bad")
-	if id := j.id(); id[31] != 1 || j.removed.Offset != from || kept == nil || !bytes.Equal(kept.Bytes(), b[from:from+int64(len(kept.Bytes()))]) {
+	if id := j.id(); id[31] != 1 || j.removed.Offset != from || kept == nil ||
+		!bytes.Equal(kept.Bytes(), b[from:from+int64(len(kept.Bytes()))]) {
 		t.Errorf("the last is %d, removed %v", id[31], j.removed)
 	}
 	write(t, j, 2, 100)

@@ -12,7 +12,8 @@ import (
 	"tarn/opera/inter"
 )
 
-var judged = flag.Int("emitter.judged", 40, "random graphs, and ten times as many orders of validators, that the originals judge")
+var judged = flag.Int("emitter.judged", 40,
+	"random graphs, and ten times as many orders of validators, that the originals judge")
 
 // TestLachesisBaseFindsEventsWorthAsMuch compares, for random graphs of events,
 // what an event of validator 1 is worth, by both ways to say so; and orders of validators.
@@ -64,7 +65,8 @@ func (s *sketch) draw(r *rand.Rand, numbers map[inter.EventID]int, by inter.Vali
 
 // line is an event in the judge's words.
 func line(verb string, e *dag.Event, numbers map[inter.EventID]int) string {
-	text := fmt.Sprintf("%s %s %d %d %d %d %d", verb, hex.EncodeToString(e.ID[:]), e.Creator, e.Seq, e.Frame, e.CreationTime, e.MedianTime)
+	text := fmt.Sprintf("%s %s %d %d %d %d %d", verb, hex.EncodeToString(e.ID[:]), e.Creator, e.Seq, e.Frame,
+		e.CreationTime, e.MedianTime)
 	for _, p := range e.Parents {
 		text += fmt.Sprint(" ", numbers[p])
 	}
@@ -87,7 +89,8 @@ func judgedGraph(t *testing.T, seed uint64) (questions, answers []string) {
 		t.Fatal(err)
 	}
 	g := dag.New(dag.Options{Number: 5, Validators: v, Start: 1000})
-	s := &sketch{g, &inter.EpochState{Epoch: 5, Validators: v}, map[inter.ValidatorID]inter.EventID{}, map[inter.EventID]*inter.Event{}}
+	s := &sketch{g, &inter.EpochState{Epoch: 5, Validators: v}, map[inter.ValidatorID]inter.EventID{},
+		map[inter.EventID]*inter.Event{}}
 	ask := func(question, answer string) {
 		if begin != "" {
 			question, begin = begin+"\n"+question, ""

@@ -93,7 +93,8 @@ func TestWhatAnOwnEventFollowsFromIsInTheJournal(t *testing.T) {
 		alone.join(p, 1, nil)
 		alone.run(tick)
 		if got := p.LastEvents()[1]; got != last || p.Head().Number < head {
-			t.Errorf("the last own event is %v and the head %d, they were %v and %d\n%v", got, p.Head().Number, last, head, state)
+			t.Errorf("the last own event is %v and the head %d, they were %v and %d\n%v",
+				got, p.Head().Number, last, head, state)
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)

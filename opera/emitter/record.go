@@ -216,7 +216,8 @@ func (j *journal) isLast(file []byte) error {
 		Head:  recordHead,
 		Parse: func(head []byte) (int64, uint32, bool) {
 			length := binary.LittleEndian.Uint32(head[8:])
-			return int64(length), binary.LittleEndian.Uint32(head[12:]), binary.LittleEndian.Uint64(head) > j.last.sequence && length >= uint32(idSize)
+			return int64(length), binary.LittleEndian.Uint32(head[12:]), binary.LittleEndian.Uint64(
+				head) > j.last.sequence && length >= uint32(idSize)
 		},
 		Prefixes: func(_ int64, head []byte) iter.Seq[[]byte] {
 			return func(yield func([]byte) bool) {
@@ -226,7 +227,8 @@ func (j *journal) isLast(file []byte) error {
 	}
 	end := logtail.End{
 		Path: j.path, Whole: j.last.end, Size: max(int64(len(file)), j.last.end+1), Durable: logtail.Unnoted,
-		Remedy: "put the file back from a copy; without one, run the node without the validator until it is at the head and has its own last event from its peers, then rename the file",
+		Remedy: "put the file back from a copy; without one, run the node without the validator until it is at the " +
+			"head and has its own last event from its peers, then rename the file",
 		Behind: func(int64) (at int64, found bool, err error) { // in either half
 			for half := int64(headerSize); half < int64(len(file)) && !found && err == nil; half += j.last.size {
 				at, found, err = later.Next(bytes.NewReader(file), half-1, half+j.last.size)

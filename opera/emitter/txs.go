@@ -99,8 +99,10 @@ func (em *Emitter) load(c *chain.Chain, p *inter.Payload, o *offers, now time.Ti
 	for o.Len() > 0 && fits(params.TxGas) {
 		first := &o.list[0]
 		tx := first.txs[0]
-		if eventcheck.Transactions(types.Transactions{tx}, rules) != nil || !fits(tx.Gas()) || em.senders[first.sender] != 0 ||
-			!isTurn(first.sender, tx.Nonce(), tx.Time(), now, v, em.o.Validator, em.epoch.Epoch) || em.o.Pool.Get(tx.Hash()) == nil {
+		if eventcheck.Transactions(types.Transactions{tx}, rules) != nil || !fits(tx.Gas()) ||
+			em.senders[first.sender] != 0 ||
+			!isTurn(first.sender, tx.Nonce(), tx.Time(), now, v, em.o.Validator, em.epoch.Epoch) ||
+			em.o.Pool.Get(tx.Hash()) == nil {
 			o.skip()
 			continue
 		}

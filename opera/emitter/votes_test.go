@@ -84,7 +84,8 @@ func TestVotesSurviveAStart(t *testing.T) {
 	block, epoch := p.Votes().Undecided()
 	last, lastEpoch := p.Votes().LastVotes(1)
 	if now := p.Epoch().Epoch; block < 65 || last+1 != block || now < 3 || epoch != lastEpoch+1 || epoch+1 < now {
-		t.Errorf("block %d and epoch %d are undecided in epoch %d, the last votes are for %d and %d", block, epoch, now, last, lastEpoch)
+		t.Errorf("block %d and epoch %d are undecided in epoch %d, the last votes are for %d and %d",
+			block, epoch, now, last, lastEpoch)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)

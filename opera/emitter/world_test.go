@@ -123,9 +123,10 @@ func (w *world) tryJoin(p *testChain, id inter.ValidatorID, change func(*Options
 	o := Options{
 		Chain: p.Chain, Writer: p, Network: n, Pool: pool{n, false}, Validator: id, Signer: Key{keyOf(w.t, id)},
 		Journal: "/emitter/last", FS: p.disk, Version: "test",
-		Intervals: Intervals{Min: 150 * time.Millisecond, Max: 10 * time.Second, Confirming: 170 * time.Millisecond, ParallelInstance: time.Minute},
-		Votes:     func(c *chain.Chain) Votes { return c.Votes() },
-		Now:       func() time.Time { return w.now }, Random: w.random,
+		Intervals: Intervals{Min: 150 * time.Millisecond, Max: 10 * time.Second, Confirming: 170 * time.Millisecond,
+			ParallelInstance: time.Minute},
+		Votes: func(c *chain.Chain) Votes { return c.Votes() },
+		Now:   func() time.Time { return w.now }, Random: w.random,
 		Notice: func(err error) { n.said = append(n.said, err.Error()) },
 	}
 	if change != nil {
@@ -240,7 +241,8 @@ func (p pool) Pending() map[common.Address]types.Transactions {
 		if p.slow {
 			next = 0
 		}
-		if txs = slices.DeleteFunc(slices.Clone(txs), func(tx *types.Transaction) bool { return tx.Nonce() < next }); len(txs) > 0 {
+		if txs = slices.DeleteFunc(slices.Clone(txs),
+			func(tx *types.Transaction) bool { return tx.Nonce() < next }); len(txs) > 0 {
 			all[sender] = txs
 		}
 	}
@@ -284,10 +286,11 @@ func (w *world) pay(from inter.ValidatorID, nonce uint64) *types.Transaction {
 	w.t.Helper()
 	key := keyOf(w.t, from)
 	to := common.BigToAddress(big.NewInt(int64(w.random.IntN(100) + 1)))
-	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(new(big.Int).SetUint64(inter.FakeNetwork)), &types.DynamicFeeTx{
-		ChainID: new(big.Int).SetUint64(inter.FakeNetwork), Nonce: nonce, Gas: 21000, To: &to, Value: big.NewInt(1),
-		GasFeeCap: big.NewInt(1e13), GasTipCap: big.NewInt(int64(1e9 + w.random.IntN(1e9))),
-	})
+	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(new(big.Int).SetUint64(inter.FakeNetwork)),
+		&types.DynamicFeeTx{
+			ChainID: new(big.Int).SetUint64(inter.FakeNetwork), Nonce: nonce, Gas: 21000, To: &to, Value: big.NewInt(1),
+			GasFeeCap: big.NewInt(1e13), GasTipCap: big.NewInt(int64(1e9 + w.random.IntN(1e9))),
+		})
 	if err != nil {
 		w.t.Fatal(err)
 	}

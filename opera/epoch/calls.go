@@ -40,7 +40,8 @@ func (b *Block) CallsBefore() [][]byte {
 // report makes the call with what the validators did in the epoch.
 func (b *Block) report() []byte {
 	n := b.Epoch.Validators.Len()
-	offlineTimes, offlineBlocks, uptimes, fees := make([]*big.Int, n), make([]*big.Int, n), make([]*big.Int, n), make([]*big.Int, n)
+	offlineTimes, offlineBlocks := make([]*big.Int, n), make([]*big.Int, n)
+	uptimes, fees := make([]*big.Int, n), make([]*big.Int, n)
 	for i, v := range b.State.ValidatorStates {
 		missed := max(b.Info.Number, v.LastBlock) - v.LastBlock
 		offline := max(b.Info.Time, v.LastOnlineTime) - v.LastOnlineTime
@@ -77,7 +78,8 @@ func number(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 // InternalTx returns a transaction that nobody signs: from the zero address, for
 // nothing, with more gas than any call needs. Its v, r and s are 0.
 func InternalTx(nonce uint64, to common.Address, data []byte) *types.Transaction {
-	return types.NewTx(&types.LegacyTx{Nonce: nonce, To: &to, Gas: 1e10, GasPrice: new(big.Int), Value: new(big.Int), Data: data})
+	return types.NewTx(&types.LegacyTx{Nonce: nonce, To: &to, Gas: 1e10, GasPrice: new(big.Int),
+		Value: new(big.Int), Data: data})
 }
 
 // Call makes the input of a contract's method by Solidity's rules: a word for each

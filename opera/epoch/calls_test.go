@@ -67,7 +67,8 @@ func TestTheDriverIsTold(t *testing.T) {
 	if err := b.Seal(); err != nil {
 		t.Fatal(err)
 	}
-	if after := b.CallsAfter(); len(after) != 1 || !bytes.Equal(after[0], pack(t, "sealEpochValidators", numbers(5, 3, 8))) {
+	if after := b.CallsAfter(); len(after) != 1 ||
+		!bytes.Equal(after[0], pack(t, "sealEpochValidators", numbers(5, 3, 8))) {
 		t.Errorf("after the seal %x", after)
 	}
 }
@@ -113,7 +114,8 @@ func TestCallsAreSoliditys(t *testing.T) {
 	if got := NewCall(0).Big(large).Encode(); !bytes.Equal(got, NewCall(0).Number(5).Encode()) {
 		t.Errorf("a number of 258 bits is %x", got)
 	}
-	for selector, signature := range map[uint32]string{deactivateValidator: "deactivateValidator", sealEpoch: "sealEpoch", sealEpochValidators: "sealEpochValidators"} {
+	for selector, signature := range map[uint32]string{deactivateValidator: "deactivateValidator",
+		sealEpoch: "sealEpoch", sealEpochValidators: "sealEpochValidators"} {
 		a, err := abi.JSON(strings.NewReader(methods))
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +129,8 @@ func TestCallsAreSoliditys(t *testing.T) {
 func TestAnInternalTransactionIsSignedByNobody(t *testing.T) {
 	tx := InternalTx(3, Driver(), []byte{1, 2})
 	v, r, s := tx.RawSignatureValues()
-	if v.Sign() != 0 || r.Sign() != 0 || s.Sign() != 0 || tx.Gas() != 1e10 || tx.GasPrice().Sign() != 0 || tx.Nonce() != 3 || *tx.To() != Driver() {
+	if v.Sign() != 0 || r.Sign() != 0 || s.Sign() != 0 || tx.Gas() != 1e10 || tx.GasPrice().Sign() != 0 ||
+		tx.Nonce() != 3 || *tx.To() != Driver() {
 		t.Errorf("%v %v %v, gas %d", v, r, s, tx.Gas())
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 // say is a log of the driver contract with an indexed number.
 func say(signature string, id uint64, data []byte) *types.Log {
-	return &types.Log{Address: Driver(), Topics: []common.Hash{crypto.Keccak256Hash([]byte(signature)), common.BigToHash(number(id))}, Data: data}
+	return &types.Log{Address: Driver(),
+		Topics: []common.Hash{crypto.Keccak256Hash([]byte(signature)), common.BigToHash(number(id))}, Data: data}
 }
 
 func words(numbers ...uint64) []byte {
@@ -90,7 +91,8 @@ func TestTheDriverChangesRules(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if r := b.State.DirtyRules; r == nil || r.Dag.MaxParents != 5 || r.Dag.MaxFreeParents != 3 || r.Economy.MinGasPrice.Int64() != 12 || r.Name != "fake" {
+	if r := b.State.DirtyRules; r == nil || r.Dag.MaxParents != 5 || r.Dag.MaxFreeParents != 3 ||
+		r.Economy.MinGasPrice.Int64() != 12 || r.Name != "fake" {
 		t.Errorf("%v", r)
 	}
 	if b.Epoch.Rules.Dag.MaxParents != 10 {
@@ -129,7 +131,8 @@ func TestTheDriverAdvancesEpochsAndVersions(t *testing.T) {
 	if b.Version != nil {
 		t.Error("a version that nobody named")
 	}
-	if err := b.Log(say("UpdateNetworkVersion(uint256)", 0, words(1_000_001_000_003))); err != nil || b.Version == nil || *b.Version != 1_000_001_000_003 {
+	if err := b.Log(say("UpdateNetworkVersion(uint256)", 0, words(1_000_001_000_003))); err != nil ||
+		b.Version == nil || *b.Version != 1_000_001_000_003 {
 		t.Errorf("version %v: %v", b.Version, err)
 	}
 }

@@ -61,7 +61,9 @@ type Block struct {
 
 // Begin begins a block with the states after the block before, and with the cheaters
 // that the Atropos sees, by index.
-func Begin(state *inter.BlockState, epoch *inter.EpochState, atropos inter.EventID, cheaters []inter.ValidatorID) *Block {
+func Begin(
+	state *inter.BlockState, epoch *inter.EpochState, atropos inter.EventID, cheaters []inter.ValidatorID,
+) *Block {
 	b := &Block{State: state.Copy(), Epoch: epoch, atropos: atropos, found: cheaters}
 	b.State.EpochCheaters = merge(b.State.EpochCheaters, cheaters)
 	b.last = make([]*Event, epoch.Validators.Len())

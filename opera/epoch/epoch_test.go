@@ -73,7 +73,8 @@ func TestConfirmedEventsMakeValidatorsOnline(t *testing.T) {
 	}
 	v := b.State.ValidatorStates[0]
 	want := inter.EventInfo{ID: a.ID, GasPowerLeft: a.GasPowerLeft, Time: a.MedianTime}
-	if v.LastEvent != want || v.LastBlock != 101 || v.LastOnlineTime != a.MedianTime || v.LastGasPowerLeft != a.GasPowerLeft || v.Uptime != 12*second {
+	if v.LastEvent != want || v.LastBlock != 101 || v.LastOnlineTime != a.MedianTime ||
+		v.LastGasPowerLeft != a.GasPowerLeft || v.Uptime != 12*second {
 		t.Errorf("%+v", v)
 	}
 	if other := b.State.ValidatorStates[1]; other.LastBlock != 100 || other.Uptime != 5*second {
@@ -206,7 +207,8 @@ func TestAFormerValidatorThatCheatedHidesTheFirstValidator(t *testing.T) {
 	b.Confirm(Event{ID: inter.EventID{2}, Creator: 3, Seq: 1, MedianTime: start + 12*second})
 	b.Decide()
 	if b.State.ValidatorStates[0].LastBlock != 100 || b.State.ValidatorStates[1].LastBlock != 101 {
-		t.Errorf("last blocks %d, %d, want 100, 101", b.State.ValidatorStates[0].LastBlock, b.State.ValidatorStates[1].LastBlock)
+		t.Errorf("last blocks %d, %d, want 100, 101",
+			b.State.ValidatorStates[0].LastBlock, b.State.ValidatorStates[1].LastBlock)
 	}
 }
 
@@ -240,7 +242,8 @@ func TestTheOldestEventsAreSpilled(t *testing.T) {
 		limit uint64
 		want  int
 	}{
-		{nil, 0, 0}, {[]uint64{5, 5, 5}, 15, 0}, {[]uint64{5, 5, 5}, 14, 1}, {[]uint64{5, 5, 5}, 10, 1}, {[]uint64{5, 5, 5}, 4, 3},
+		{nil, 0, 0}, {[]uint64{5, 5, 5}, 15, 0}, {[]uint64{5, 5, 5}, 14, 1}, {[]uint64{5, 5, 5}, 10, 1},
+		{[]uint64{5, 5, 5}, 4, 3},
 		// One that does not fit takes all older ones with it.
 		{[]uint64{1, 20, 5}, 10, 2},
 	} {

@@ -25,7 +25,8 @@ func locator(creator inter.ValidatorID) inter.SignedLocator {
 
 func TestProofsConvict(t *testing.T) {
 	votes := func(creator inter.ValidatorID, epoch inter.Epoch, vote byte) inter.SignedBlockVotes {
-		return inter.SignedBlockVotes{Signed: locator(creator), Val: inter.BlockVotes{Start: 8, Epoch: epoch, Votes: [][32]byte{{8}, {vote}, {10}}}}
+		return inter.SignedBlockVotes{Signed: locator(creator),
+			Val: inter.BlockVotes{Start: 8, Epoch: epoch, Votes: [][32]byte{{8}, {vote}, {10}}}}
 	}
 	wrongBlock := func(n inter.BlockNumber, wrongEpoch bool, epoch inter.Epoch, vote byte) inter.MisbehaviourProof {
 		return inter.MisbehaviourProof{WrongBlockVote: &inter.WrongBlockVote{
@@ -43,9 +44,18 @@ func TestProofsConvict(t *testing.T) {
 		proof inter.MisbehaviourProof
 		want  []inter.ValidatorID
 	}{
-		{"two events", inter.MisbehaviourProof{EventsDoublesign: &inter.EventsDoublesign{Pair: [2]inter.SignedLocator{locator(7), locator(7)}}}, []inter.ValidatorID{7}},
-		{"two block votes", inter.MisbehaviourProof{BlockVoteDoublesign: &inter.BlockVoteDoublesign{Pair: [2]inter.SignedBlockVotes{votes(7, 2, 9), votes(7, 2, 8)}}}, []inter.ValidatorID{7}},
-		{"two epoch votes", inter.MisbehaviourProof{EpochVoteDoublesign: &inter.EpochVoteDoublesign{Pair: [2]inter.SignedEpochVote{{Signed: locator(7)}}}}, []inter.ValidatorID{7}},
+		{"two events",
+			inter.MisbehaviourProof{
+				EventsDoublesign: &inter.EventsDoublesign{Pair: [2]inter.SignedLocator{locator(7), locator(7)}}},
+			[]inter.ValidatorID{7}},
+		{"two block votes",
+			inter.MisbehaviourProof{
+				BlockVoteDoublesign: &inter.BlockVoteDoublesign{
+					Pair: [2]inter.SignedBlockVotes{votes(7, 2, 9), votes(7, 2, 8)}}}, []inter.ValidatorID{7}},
+		{"two epoch votes",
+			inter.MisbehaviourProof{
+				EpochVoteDoublesign: &inter.EpochVoteDoublesign{Pair: [2]inter.SignedEpochVote{{Signed: locator(7)}}}},
+			[]inter.ValidatorID{7}},
 		{"another block", wrongBlock(9, false, 2, 77), []inter.ValidatorID{5, 3}},
 		{"the very block", wrongBlock(9, false, 2, 9), nil},
 		{"a block that nobody knows", wrongBlock(10, false, 2, 9), nil},

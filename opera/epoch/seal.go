@@ -31,7 +31,8 @@ func (b *Block) Seal() error {
 	for i := range states {
 		was, stays := old.Validators.Index(validators.At(i).ID)
 		if !stays {
-			states[i] = inter.ValidatorBlockState{LastBlock: b.Info.Number, LastOnlineTime: b.Info.Time, Originated: new(big.Int)}
+			states[i] = inter.ValidatorBlockState{LastBlock: b.Info.Number, LastOnlineTime: b.Info.Time,
+				Originated: new(big.Int)}
 			continue
 		}
 		states[i] = b.State.ValidatorStates[was]

@@ -29,7 +29,8 @@ func TestSealMakesTheNextEpoch(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := b.Epoch
-	if next.Epoch != 7 || next.EpochStart != start+12*second || next.PrevEpochStart != start || next.EpochStateRoot != bs.FinalizedStateRoot {
+	if next.Epoch != 7 || next.EpochStart != start+12*second || next.PrevEpochStart != start ||
+		next.EpochStateRoot != bs.FinalizedStateRoot {
 		t.Errorf("epoch %d from %d after %d, root %x", next.Epoch, next.EpochStart, next.PrevEpochStart, next.EpochStateRoot)
 	}
 	var ids []inter.ValidatorID
@@ -47,14 +48,16 @@ func TestSealMakesTheNextEpoch(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	fresh, old := s.ValidatorStates[0], s.ValidatorStates[1]
-	if fresh.LastBlock != 101 || fresh.LastOnlineTime != start+12*second || fresh.Originated.Sign() != 0 || fresh.LastEvent.ID != (inter.EventID{}) {
+	if fresh.LastBlock != 101 || fresh.LastOnlineTime != start+12*second || fresh.Originated.Sign() != 0 ||
+		fresh.LastEvent.ID != (inter.EventID{}) {
 		t.Errorf("a new validator: %+v", fresh)
 	}
 	// What its transactions paid is never forgotten: the contract takes differences.
 	if old.Uptime != 0 || old.DirtyGasRefund != 0 || old.Originated.Int64() != 1000 || old.LastEvent.ID != atropos(5).ID {
 		t.Errorf("a validator that stays: %+v", old)
 	}
-	if e := next.ValidatorStates[1]; e.GasRefund != 500 || e.PrevEpochEvent != old.LastEvent || next.ValidatorStates[0] != (inter.ValidatorEpochState{}) {
+	if e := next.ValidatorStates[1]; e.GasRefund != 500 || e.PrevEpochEvent != old.LastEvent ||
+		next.ValidatorStates[0] != (inter.ValidatorEpochState{}) {
 		t.Errorf("the validators' epoch: %+v", next.ValidatorStates)
 	}
 	if _, upgraded := b.Upgrade(); upgraded {
@@ -125,7 +128,8 @@ func TestTheLastStepNamesTheBlock(t *testing.T) {
 	// A proof against somebody can come with the sealing block's own logs no more:
 	// the list is the next epoch's.
 	record := b.End([32]byte{42})
-	if record == nil || record.Epoch != 7 || record.State.EpochState.Epoch != 7 || record.State.BlockState.Hash() != b.State.Hash() {
+	if record == nil || record.Epoch != 7 || record.State.EpochState.Epoch != 7 ||
+		record.State.BlockState.Hash() != b.State.Hash() {
 		t.Fatalf("record %+v", record)
 	}
 	if b.State.LastBlock != b.Info || b.State.FinalizedStateRoot != [32]byte{42} || b.State.CheatersWritten != 0 {

@@ -45,7 +45,8 @@ func Basic(p *inter.Payload) error {
 // numbers checks those by which events are ordered, and of gas.
 func numbers(p *inter.Payload) error {
 	switch {
-	case p.Seq >= inter.MaxNumber || p.Epoch >= inter.MaxNumber || p.Frame >= inter.MaxNumber || p.Lamport >= inter.MaxNumber:
+	case p.Seq >= inter.MaxNumber || p.Epoch >= inter.MaxNumber || p.Frame >= inter.MaxNumber ||
+		p.Lamport >= inter.MaxNumber:
 		return ErrHugeValue
 	case p.Seq == 0 || p.Epoch == 0 || p.Frame == 0 || p.Lamport == 0:
 		return ErrNotInited

@@ -36,7 +36,8 @@ func newWorld(t *testing.T) *world {
 			t.Fatal(err)
 		}
 		w.keys[id] = key
-		profiles[id] = inter.Profile{Weight: big.NewInt(int64(id)), PublicKey: inter.PublicKey{Type: inter.Secp256k1Key, Raw: crypto.FromECDSAPub(&key.PublicKey)}}
+		profiles[id] = inter.Profile{Weight: big.NewInt(int64(id)),
+			PublicKey: inter.PublicKey{Type: inter.Secp256k1Key, Raw: crypto.FromECDSAPub(&key.PublicKey)}}
 	}
 	validators, err := profiles.Validators()
 	if err != nil {
@@ -54,15 +55,18 @@ func newWorld(t *testing.T) *world {
 		},
 	}
 	w.parents = []*inter.Event{
-		{Epoch: 9, Seq: 4, Lamport: 6, Creator: 1, CreationTime: 1010 * second, MedianTime: 1009 * second, GasPowerLeft: inter.GasPower{Gas: [2]uint64{1e6, 2e6}}},
+		{Epoch: 9, Seq: 4, Lamport: 6, Creator: 1, CreationTime: 1010 * second, MedianTime: 1009 * second,
+			GasPowerLeft: inter.GasPower{Gas: [2]uint64{1e6, 2e6}}},
 		{Epoch: 9, Seq: 5, Lamport: 7, Creator: 2, CreationTime: 1011 * second, MedianTime: 1010 * second},
 	}
 	w.event = &inter.Payload{Event: inter.Event{
-		Version: 1, Epoch: 9, Seq: 5, Frame: 2, Lamport: 8, Creator: 1, CreationTime: 1012 * second, MedianTime: 1011 * second,
-		Parents: []inter.EventID{inter.NewEventID(9, 6, [32]byte{1}), inter.NewEventID(9, 7, [32]byte{2})},
+		Version: 1, Epoch: 9, Seq: 5, Frame: 2, Lamport: 8, Creator: 1, CreationTime: 1012 * second,
+		MedianTime: 1011 * second,
+		Parents:    []inter.EventID{inter.NewEventID(9, 6, [32]byte{1}), inter.NewEventID(9, 7, [32]byte{2})},
 	}}
 	tx, err := types.SignNewTx(w.keys[1], w.signatures.Signer, &types.DynamicFeeTx{
-		ChainID: big.NewInt(int64(inter.FakeNetwork)), GasTipCap: new(big.Int), GasFeeCap: big.NewInt(2e9), Gas: 30_000, To: &common.Address{},
+		ChainID: big.NewInt(int64(inter.FakeNetwork)), GasTipCap: new(big.Int), GasFeeCap: big.NewInt(2e9), Gas: 30_000,
+		To: &common.Address{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +125,8 @@ func TestAnEventThatIsRightPasses(t *testing.T) {
 
 // Each change breaks one rule, and that rule's error comes.
 func TestEachRuleHasItsError(t *testing.T) {
-	unsigned := types.NewTx(&types.LegacyTx{Gas: 21_000, GasPrice: big.NewInt(2e9), To: &common.Address{}, V: new(big.Int), R: new(big.Int), S: new(big.Int)})
+	unsigned := types.NewTx(&types.LegacyTx{Gas: 21_000, GasPrice: big.NewInt(2e9), To: &common.Address{},
+		V: new(big.Int), R: new(big.Int), S: new(big.Int)})
 	for i, c := range []struct {
 		change func(w *world, p *inter.Payload)
 		want   error
@@ -136,10 +141,12 @@ func TestEachRuleHasItsError(t *testing.T) {
 		{func(w *world, p *inter.Payload) { p.GasPowerLeft.Gas[0] = 1<<63 - 2 }, ErrHugeValue},
 		{func(w *world, p *inter.Payload) { p.MedianTime = 0 }, ErrZeroTime},
 		{func(w *world, p *inter.Payload) {
-			p.Txs = types.Transactions{types.NewTx(&types.LegacyTx{Gas: 20_999, GasPrice: big.NewInt(2e9), To: &common.Address{}})}
+			p.Txs = types.Transactions{types.NewTx(&types.LegacyTx{Gas: 20_999, GasPrice: big.NewInt(2e9),
+				To: &common.Address{}})}
 		}, ErrIntrinsicGas},
 		{func(w *world, p *inter.Payload) {
-			p.Txs = types.Transactions{types.NewTx(&types.DynamicFeeTx{Gas: 60_000, GasTipCap: big.NewInt(3e9), GasFeeCap: big.NewInt(2e9)})}
+			p.Txs = types.Transactions{types.NewTx(&types.DynamicFeeTx{Gas: 60_000, GasTipCap: big.NewInt(3e9),
+				GasFeeCap: big.NewInt(2e9)})}
 		}, ErrTipAboveFeeCap},
 		{func(w *world, p *inter.Payload) { p.EpochVote.Epoch = 10 }, ErrFutureEV},
 		{func(w *world, p *inter.Payload) { p.EpochVote.Vote = [32]byte{} }, ErrMalformedEV},
@@ -217,7 +224,8 @@ func TestAKeyMustNotHaveChangedSinceWhatIsVotedFor(t *testing.T) {
 func TestGasPowerGrowsWithTimeUpToABound(t *testing.T) {
 	w := newWorld(t)
 	rules := &w.state.Rules.Economy
-	rules.ShortGasPower = inter.GasPowerRules{AllocPerSec: 3e6, MaxAllocPeriod: 100*second + 1, StartupAllocPeriod: 5*second/2 + 1, MinStartupGas: 7}
+	rules.ShortGasPower = inter.GasPowerRules{AllocPerSec: 3e6, MaxAllocPeriod: 100*second + 1,
+		StartupAllocPeriod: 5*second/2 + 1, MinStartupGas: 7}
 	rules.Gas.MaxEventGas = 50
 	e := &inter.Event{Epoch: 9, Creator: 1, MedianTime: 1002*second + 1} // a third of the weight: a million a second
 	first := func() uint64 {
@@ -235,7 +243,8 @@ func TestGasPowerGrowsWithTimeUpToABound(t *testing.T) {
 		{func() {}, 2e6 + 2e6}, // startup counts whole seconds
 		{func() { state.GasRefund = 3e6 }, 3e6 + 2e6},
 		{func() {
-			state.PrevEpochEvent = inter.EventInfo{ID: inter.EventID{1}, GasPowerLeft: inter.GasPower{Gas: [2]uint64{5e6, 0}}, Time: 1001 * second}
+			state.PrevEpochEvent = inter.EventInfo{ID: inter.EventID{1},
+				GasPowerLeft: inter.GasPower{Gas: [2]uint64{5e6, 0}}, Time: 1001 * second}
 		}, 8e6 + 1e6},
 		{func() { state.PrevEpochEvent.Time = 2000 * second }, 8e6},
 		{func() { state.PrevEpochEvent.Time = 1 }, 100e6},
@@ -254,13 +263,17 @@ func TestGasPowerGrowsWithTimeUpToABound(t *testing.T) {
 
 func TestProofs(t *testing.T) {
 	at := func(creator inter.ValidatorID, epoch inter.Epoch, mark byte) inter.SignedLocator {
-		return inter.SignedLocator{Locator: inter.Locator{BaseHash: [32]byte{mark}, Epoch: epoch, Seq: 3, Lamport: 4, Creator: creator}}
+		return inter.SignedLocator{Locator: inter.Locator{BaseHash: [32]byte{mark}, Epoch: epoch, Seq: 3, Lamport: 4,
+			Creator: creator}}
 	}
-	votes := func(creator inter.ValidatorID, epoch inter.Epoch, start inter.BlockNumber, mark byte) inter.SignedBlockVotes {
-		return inter.SignedBlockVotes{Signed: at(creator, 40_000, mark), Val: inter.BlockVotes{Start: start, Epoch: epoch, Votes: [][32]byte{{mark}, {mark}}}}
+	votes := func(creator inter.ValidatorID, epoch inter.Epoch, start inter.BlockNumber,
+		mark byte) inter.SignedBlockVotes {
+		return inter.SignedBlockVotes{Signed: at(creator, 40_000, mark),
+			Val: inter.BlockVotes{Start: start, Epoch: epoch, Votes: [][32]byte{{mark}, {mark}}}}
 	}
 	vote := func(creator inter.ValidatorID, epoch inter.Epoch, mark byte) inter.SignedEpochVote {
-		return inter.SignedEpochVote{Signed: at(creator, 40_000, mark), Val: inter.EpochVote{Epoch: epoch, Vote: [32]byte{mark}}}
+		return inter.SignedEpochVote{Signed: at(creator, 40_000, mark),
+			Val: inter.EpochVote{Epoch: epoch, Vote: [32]byte{mark}}}
 	}
 	type proofs = inter.MisbehaviourProof
 	events := func(a, b inter.SignedLocator) proofs {
@@ -270,7 +283,8 @@ func TestProofs(t *testing.T) {
 		return proofs{BlockVoteDoublesign: &inter.BlockVoteDoublesign{Block: block, Pair: [2]inter.SignedBlockVotes{a, b}}}
 	}
 	wrong := func(block inter.BlockNumber, epoch bool, a, b inter.SignedBlockVotes) proofs {
-		return proofs{WrongBlockVote: &inter.WrongBlockVote{Block: block, WrongEpoch: epoch, Pals: [2]inter.SignedBlockVotes{a, b}}}
+		return proofs{WrongBlockVote: &inter.WrongBlockVote{Block: block, WrongEpoch: epoch,
+			Pals: [2]inter.SignedBlockVotes{a, b}}}
 	}
 	double := func(a, b inter.SignedEpochVote) proofs {
 		return proofs{EpochVoteDoublesign: &inter.EpochVoteDoublesign{Pair: [2]inter.SignedEpochVote{a, b}}}
@@ -313,7 +327,8 @@ func TestProofs(t *testing.T) {
 		{pals(vote(1, 7300, 1), vote(1, 7300, 1)), ErrWrongAccused},
 		{pals(vote(1, 7231, 1), vote(2, 7231, 1)), ErrProofTooLate},
 		{proofs{}, ErrMalformedProof},
-		{proofs{EventsDoublesign: events(at(1, 7300, 1), at(1, 7300, 2)).EventsDoublesign, WrongEpochVote: pals(vote(1, 7300, 1), vote(2, 7300, 1)).WrongEpochVote}, ErrMalformedProof},
+		{proofs{EventsDoublesign: events(at(1, 7300, 1), at(1, 7300, 2)).EventsDoublesign,
+			WrongEpochVote: pals(vote(1, 7300, 1), vote(2, 7300, 1)).WrongEpochVote}, ErrMalformedProof},
 	} {
 		if got := proof(40_000, &c.p); !errors.Is(got, c.want) {
 			t.Errorf("proof %d: %v, want %v", i, got, c.want)

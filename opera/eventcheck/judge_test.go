@@ -74,13 +74,17 @@ func newPlanet(t *testing.T, random *rand.Rand) *planet {
 	rules.Dag.MaxParents = inter.DefaultRules("", 0).Dag.MaxParents >> random.IntN(4)
 	rules.Dag.MaxFreeParents = uint32(random.IntN(4))
 	for _, power := range []*inter.GasPowerRules{&rules.Economy.ShortGasPower, &rules.Economy.LongGasPower} {
-		*power = inter.GasPowerRules{AllocPerSec: random.Uint64() >> random.IntN(64), MaxAllocPeriod: p.time(), StartupAllocPeriod: p.time(), MinStartupGas: random.Uint64N(1e8)}
+		*power = inter.GasPowerRules{AllocPerSec: random.Uint64() >> random.IntN(64), MaxAllocPeriod: p.time(),
+			StartupAllocPeriod: p.time(), MinStartupGas: random.Uint64N(1e8)}
 	}
-	p.state = &inter.EpochState{Epoch: present, EpochStart: 1000 * second, Validators: validators, Profiles: profiles, Rules: rules}
+	p.state = &inter.EpochState{Epoch: present, EpochStart: 1000 * second, Validators: validators,
+		Profiles: profiles, Rules: rules}
 	for range validators.Len() {
 		v := inter.ValidatorEpochState{GasRefund: random.Uint64N(1e7)}
 		if random.IntN(2) == 0 {
-			v.PrevEpochEvent = inter.EventInfo{ID: inter.EventID{1}, GasPowerLeft: inter.GasPower{Gas: [2]uint64{random.Uint64N(1e9), random.Uint64N(1e9)}}, Time: 990*second + p.time()%(20*second)}
+			v.PrevEpochEvent = inter.EventInfo{ID: inter.EventID{1},
+				GasPowerLeft: inter.GasPower{Gas: [2]uint64{random.Uint64N(1e9), random.Uint64N(1e9)}},
+				Time:         990*second + p.time()%(20*second)}
 		}
 		p.state.ValidatorStates = append(p.state.ValidatorStates, v)
 	}
@@ -90,8 +94,10 @@ func newPlanet(t *testing.T, random *rand.Rand) *planet {
 	}
 	for i := range 3 {
 		parent := &inter.Payload{Event: inter.Event{
-			Version: 1, Epoch: present, Seq: inter.Seq(3 + random.IntN(2)), Frame: 1, Lamport: inter.Lamport(5 + random.IntN(3)), Creator: inter.ValidatorID(1 + i),
-			CreationTime: 1010*second + inter.Timestamp(i), MedianTime: 1009 * second, GasPowerLeft: inter.GasPower{Gas: [2]uint64{random.Uint64N(1e8), random.Uint64N(1e8)}},
+			Version: 1, Epoch: present, Seq: inter.Seq(3 + random.IntN(2)), Frame: 1,
+			Lamport: inter.Lamport(5 + random.IntN(3)), Creator: inter.ValidatorID(1 + i), CreationTime: 1010*second +
+				inter.Timestamp(i), MedianTime: 1009 * second,
+			GasPowerLeft: inter.GasPower{Gas: [2]uint64{random.Uint64N(1e8), random.Uint64N(1e8)}},
 		}}
 		if err := parent.Seal(); err != nil {
 			t.Fatal(err)
@@ -149,7 +155,8 @@ func encode(t *testing.T, v any) []byte {
 // transaction returns a random one, mostly right.
 func (p *planet) transaction(t *testing.T) *types.Transaction {
 	r := p.random
-	chain, price, gas := new(big.Int).Set(p.signatures.Signer.ChainID()), big.NewInt(1e9+r.Int64N(1e9)), uint64(21_000+r.IntN(60_000))
+	chain, price, gas := new(big.Int).Set(p.signatures.Signer.ChainID()), big.NewInt(1e9+r.Int64N(1e9)), uint64(21_000+
+		r.IntN(60_000))
 	if r.IntN(20) == 0 {
 		chain.SetInt64(1 + int64(r.IntN(3)))
 	}
@@ -171,7 +178,8 @@ func (p *planet) transaction(t *testing.T) *types.Transaction {
 	case 1:
 		inner = &types.AccessListTx{ChainID: chain, GasPrice: price, Gas: gas, To: to, Data: data, AccessList: list}
 	case 2:
-		inner = &types.DynamicFeeTx{ChainID: chain, GasTipCap: big.NewInt(r.Int64N(12e8)), GasFeeCap: price, Gas: gas, To: to, Data: data, AccessList: list}
+		inner = &types.DynamicFeeTx{ChainID: chain, GasTipCap: big.NewInt(r.Int64N(12e8)), GasFeeCap: price, Gas: gas,
+			To: to, Data: data, AccessList: list}
 	}
 	if r.IntN(10) == 0 {
 		return types.NewTx(inner)
@@ -220,10 +228,12 @@ func (p *planet) sign(t *testing.T, e *inter.Payload, epoch inter.Epoch) {
 func (p *planet) voter(t *testing.T, creator inter.ValidatorID, epoch inter.Epoch) *inter.Payload {
 	r := p.random
 	e := &inter.Payload{Event: inter.Event{
-		Version: 1, Epoch: present - inter.Epoch(r.IntN(3)), Seq: 3, Frame: 1, Lamport: 9, Creator: creator, Extra: []byte{byte(r.IntN(3))},
+		Version: 1, Epoch: present - inter.Epoch(r.IntN(3)), Seq: 3, Frame: 1, Lamport: 9, Creator: creator,
+		Extra: []byte{byte(r.IntN(3))},
 	}}
 	e.EpochVote = inter.EpochVote{Epoch: epoch + 1, Vote: [32]byte{byte(1 + r.IntN(2))}}
-	e.BlockVotes = inter.BlockVotes{Start: p.past[epoch].LastBlock + 1 + inter.BlockNumber(r.IntN(3)), Epoch: epoch, Votes: [][32]byte{{byte(1 + r.IntN(2))}, {3}, {4}}}
+	e.BlockVotes = inter.BlockVotes{Start: p.past[epoch].LastBlock + 1 + inter.BlockNumber(r.IntN(3)), Epoch: epoch,
+		Votes: [][32]byte{{byte(1 + r.IntN(2))}, {3}, {4}}}
 	if r.IntN(8) == 0 {
 		e.BlockVotes.Start = p.past[epoch].LastBlock + votable - 4 + inter.BlockNumber(r.IntN(4))
 	}
@@ -253,11 +263,14 @@ func (p *planet) proof(t *testing.T) (m inter.MisbehaviourProof) {
 		p.sign(t, y, epoch)
 		m.EventsDoublesign = &inter.EventsDoublesign{Pair: [2]inter.SignedLocator{x.Locator(), y.Locator()}}
 	case 1:
-		m.BlockVoteDoublesign = &inter.BlockVoteDoublesign{Block: block, Pair: [2]inter.SignedBlockVotes{x.SignedBlockVotes(), y.SignedBlockVotes()}}
+		m.BlockVoteDoublesign = &inter.BlockVoteDoublesign{Block: block,
+			Pair: [2]inter.SignedBlockVotes{x.SignedBlockVotes(), y.SignedBlockVotes()}}
 	case 2:
-		m.WrongBlockVote = &inter.WrongBlockVote{Block: block, WrongEpoch: r.IntN(2) == 0, Pals: [2]inter.SignedBlockVotes{x.SignedBlockVotes(), y.SignedBlockVotes()}}
+		m.WrongBlockVote = &inter.WrongBlockVote{Block: block, WrongEpoch: r.IntN(2) == 0,
+			Pals: [2]inter.SignedBlockVotes{x.SignedBlockVotes(), y.SignedBlockVotes()}}
 	case 3:
-		m.EpochVoteDoublesign = &inter.EpochVoteDoublesign{Pair: [2]inter.SignedEpochVote{x.SignedEpochVote(), y.SignedEpochVote()}}
+		m.EpochVoteDoublesign = &inter.EpochVoteDoublesign{Pair: [2]inter.SignedEpochVote{x.SignedEpochVote(),
+			y.SignedEpochVote()}}
 	case 4:
 		m.WrongEpochVote = &inter.WrongEpochVote{Pals: [2]inter.SignedEpochVote{x.SignedEpochVote(), y.SignedEpochVote()}}
 	}
@@ -270,7 +283,8 @@ func (p *planet) event(t *testing.T) (*inter.Payload, []*inter.Payload) {
 	parents := append([]*inter.Payload{}, p.parents...)
 	r.Shuffle(len(parents), func(i, j int) { parents[i], parents[j] = parents[j], parents[i] })
 	parents = parents[:r.IntN(4)]
-	e := &inter.Payload{Event: inter.Event{Epoch: present, Seq: 1, Frame: 1, Lamport: 1, Creator: 4, CreationTime: 1012 * second, MedianTime: 1008*second + p.time()%(4*second)}}
+	e := &inter.Payload{Event: inter.Event{Epoch: present, Seq: 1, Frame: 1, Lamport: 1, Creator: 4,
+		CreationTime: 1012 * second, MedianTime: 1008*second + p.time()%(4*second)}}
 	if p.state.Rules.Upgrades.Llr {
 		e.Version = 1
 	}
@@ -417,7 +431,9 @@ func TestGoOperaChecksTheSame(t *testing.T) {
 			if agree(want, ours[i], said) {
 				continue
 			}
-			t.Fatalf("go-opera differs: go test -run %s ./opera/eventcheck -eventcheck.seed=%d -eventcheck.judged=1\n%s\n%s\nhere:     %s\ngo-opera: %s",
+			t.Fatalf(
+				"go-opera differs: go test -run %s ./opera/eventcheck -eventcheck.seed=%d "+
+					"-eventcheck.judged=1\n%s\n%s\nhere:     %s\ngo-opera: %s",
 				t.Name(), seed, strings.Join(questions[:known], "\n"), questions[known+i], ours[i], want)
 		}
 	}

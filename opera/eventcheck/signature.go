@@ -135,12 +135,16 @@ func (s *Signatures) BlockVotes(v *inter.SignedBlockVotes) error {
 	if err := s.blocks(&v.Val); err != nil {
 		return err
 	}
-	return s.locator(&v.Signed, v.Val.Epoch, ErrUnknownEpochBVs, func() bool { return v.HashPayload() == v.Signed.Locator.PayloadHash })
+	return s.locator(&v.Signed, v.Val.Epoch, ErrUnknownEpochBVs, func() bool {
+		return v.HashPayload() == v.Signed.Locator.PayloadHash
+	})
 }
 
 // EpochVote checks a vote that came without its event, after the function of that name.
 func (s *Signatures) EpochVote(v *inter.SignedEpochVote) error {
-	return s.locator(&v.Signed, v.Val.Epoch-1, ErrUnknownEpochEV, func() bool { return v.HashPayload() == v.Signed.Locator.PayloadHash })
+	return s.locator(&v.Signed, v.Val.Epoch-1, ErrUnknownEpochEV, func() bool {
+		return v.HashPayload() == v.Signed.Locator.PayloadHash
+	})
 }
 
 // proof checks the signatures of what a proof holds.

@@ -44,7 +44,8 @@ func TestEventsComeBack(t *testing.T) {
 }
 
 func TestWhatIsNoFileOfEventsIsSaid(t *testing.T) {
-	for _, content := range []string{"", "\x7e\x99", "\x7e\x99\x56\x78\x00\x01\x00\x02", header + "\xc0", header + "\x83ab", header + "\xba\xff\xff\xff"} {
+	for _, content := range []string{"", "\x7e\x99", "\x7e\x99\x56\x78\x00\x01\x00\x02",
+		header + "\xc0", header + "\x83ab", header + "\xba\xff\xff\xff"} {
 		path := filepath.Join(t.TempDir(), "events")
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)

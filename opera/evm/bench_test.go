@@ -50,7 +50,8 @@ func transfers(people, count int) (*memory, Header, []Tx) {
 		a := newAccount()
 		a.balance.SetUint64(1e18)
 		m.accounts[person(i)] = a
-		contract.storage[crypto.Keccak256Hash(common.LeftPadBytes(person(i).Bytes(), 32), make([]byte, 32))] = common.Hash{24: 1}
+		contract.storage[crypto.Keccak256Hash(common.LeftPadBytes(person(i).Bytes(), 32),
+			make([]byte, 32))] = common.Hash{24: 1}
 	}
 	heights := []inter.UpgradeHeight{{Upgrades: inter.Upgrades{Berlin: true, London: true}}}
 	h := Header{Number: 7, Time: 1.6e18, Config: ChainConfig(network, heights), BaseFee: big.NewInt(1e9)}
@@ -58,8 +59,9 @@ func transfers(people, count int) (*memory, Header, []Tx) {
 	for i := range count {
 		txs = append(txs, Tx{From: person(i), Transaction: types.NewTx(&types.LegacyTx{
 			Nonce: uint64(i / people), GasPrice: big.NewInt(1e9), Gas: 100_000, To: &at, Value: new(big.Int),
-			Data: append(append([]byte{0xa9, 0x05, 0x9c, 0xbb}, common.LeftPadBytes(person(i*7+3).Bytes(), 32)...), common.LeftPadBytes([]byte{5}, 32)...),
-			V:    big.NewInt(27), R: big.NewInt(1), S: big.NewInt(1),
+			Data: append(append([]byte{0xa9, 0x05, 0x9c, 0xbb}, common.LeftPadBytes(person(i*7+3).Bytes(), 32)...),
+				common.LeftPadBytes([]byte{5}, 32)...),
+			V: big.NewInt(27), R: big.NewInt(1), S: big.NewInt(1),
 		})})
 		txs[i].Hash()
 	}

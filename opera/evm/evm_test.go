@@ -34,7 +34,8 @@ func TestWhatIsPaid(t *testing.T) {
 		fee  *big.Int
 		want int64
 	}{
-		{legacy, nil, 7}, {legacy, fee, 7}, {dynamic(3, 20), fee, 13}, {dynamic(3, 12), fee, 12}, {dynamic(0, 5), fee, 5}, {dynamic(3, 20), nil, 20},
+		{legacy, nil, 7}, {legacy, fee, 7}, {dynamic(3, 20), fee, 13}, {dynamic(3, 12), fee, 12},
+		{dynamic(0, 5), fee, 5}, {dynamic(3, 20), nil, 20},
 	} {
 		if price := Price(c.tx, c.fee); price.Int64() != c.want {
 			t.Errorf("price %v of %v with base fee %v, want %d", price, c.tx.Type(), c.fee, c.want)
@@ -47,8 +48,10 @@ func TestWhatIsPaid(t *testing.T) {
 func TestCallsSayWhatHappened(t *testing.T) {
 	at := common.HexToAddress("0xc0de")
 	s := still(func(s *scene) {
-		s.has(at, []byte{byte(vm.PUSH1), 5, byte(vm.PUSH1), 0, byte(vm.MSTORE), byte(vm.CALLDATASIZE), byte(vm.PUSH1), 14, byte(vm.JUMPI),
-			byte(vm.PUSH1), 32, byte(vm.PUSH1), 0, byte(vm.RETURN), byte(vm.JUMPDEST), byte(vm.PUSH1), 32, byte(vm.PUSH1), 0, byte(vm.REVERT)})
+		s.has(at, []byte{byte(vm.PUSH1), 5, byte(vm.PUSH1), 0, byte(vm.MSTORE), byte(vm.CALLDATASIZE), byte(vm.PUSH1),
+			14, byte(vm.JUMPI),
+			byte(vm.PUSH1), 32, byte(vm.PUSH1), 0, byte(vm.RETURN), byte(vm.JUMPDEST), byte(vm.PUSH1), 32,
+			byte(vm.PUSH1), 0, byte(vm.REVERT)})
 	}, func(*scene) []Tx { return nil })
 	b := NewBlock(s.blocks[0].header, s.state, NewAnalyses(1<<20))
 	defer b.Close()
@@ -67,10 +70,15 @@ func TestCallsSayWhatHappened(t *testing.T) {
 		t.Errorf("EvmWriter gives %+v, %v", r, err)
 	}
 	for want, change := range map[string]func(*Message){
-		"intrinsic gas too low: have 20999, want 21000":                                                                    func(m *Message) { m.Gas = 20_999 },
-		"insufficient funds for gas * price + value: address 0x000000000000000000000000000000000000dEaD have 0 want 50000": func(m *Message) { m.Price, m.From = big.NewInt(1), common.HexToAddress("0xdead") },
-		"nonce too high: address 0x0000000000000000000000000000000000000000, tx: 9 state: ":                                func(m *Message) { m.Nonce, m.Unchecked = 9, false },
-		"sender not an eoa: address 0xd100A01E00000000000000000000000000000000, codehash: 0x":                              func(m *Message) { m.From, m.Nonce, m.Unchecked = DriverAddress, 1, false },
+		"intrinsic gas too low: have 20999, want 21000": func(m *Message) { m.Gas = 20_999 },
+		"insufficient funds for gas * price + value: address 0x000000000000000000000000000000000000dEaD have " +
+			"0 want 50000": func(m *Message) { m.Price, m.From = big.NewInt(1), common.HexToAddress("0xdead") },
+		"nonce too high: address 0x0000000000000000000000000000000000000000, tx: 9 state: ": func(m *Message) {
+			m.Nonce, m.Unchecked = 9, false
+		},
+		"sender not an eoa: address 0xd100A01E00000000000000000000000000000000, codehash: 0x": func(m *Message) {
+			m.From, m.Nonce, m.Unchecked = DriverAddress, 1, false
+		},
 	} {
 		c := m
 		change(&c)
@@ -107,7 +115,8 @@ func TestABlockEndsWithItsState(t *testing.T) {
 	if _, err := b.Execute(s.blocks[0].steps[0], nil); !errors.Is(err, errBroken) {
 		t.Errorf("executed with %v", err)
 	}
-	if _, err := b.Call(&Message{To: &nobody, Gas: 50_000, Price: new(big.Int), Value: new(big.Int)}); !errors.Is(err, errBroken) {
+	if _, err := b.Call(&Message{To: &nobody, Gas: 50_000, Price: new(big.Int), Value: new(big.Int)}); !errors.Is(err,
+		errBroken) {
 		t.Errorf("called with %v", err)
 	}
 }

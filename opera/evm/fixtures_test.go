@@ -149,7 +149,8 @@ func (f *fixture) scene(u inter.Upgrades, data, gas, value int) *scene {
 		o.kind, o.price, o.tip = 3, (*big.Int)(from.FeeCap), (*big.Int)(from.Tip)
 	}
 	number := max(uint64(f.Env.Number), 1)
-	if o.kind == 2 && !u.Berlin || o.kind == 3 && !u.London || o.price == nil || o.gas < inter.IntrinsicGas(o.data, o.list, o.to == nil) || number > 1<<62 {
+	if o.kind == 2 && !u.Berlin || o.kind == 3 && !u.London || o.price == nil ||
+		o.gas < inter.IntrinsicGas(o.data, o.list, o.to == nil) || number > 1<<62 {
 		return nil
 	}
 	key, err := crypto.ToECDSA(from.Key)
@@ -160,7 +161,8 @@ func (f *fixture) scene(u inter.Upgrades, data, gas, value int) *scene {
 	s.keys[0], s.state, s.blocks, s.ids = key, newMemory(), nil, nil
 	s.upgrades = []inter.UpgradeHeight{{Upgrades: u}}
 	s.ids = append(s.ids, inter.EventID{1})
-	h := Header{Number: inter.BlockNumber(number), Time: inter.Timestamp(f.Env.Timestamp%1e9) * 1e9, Config: ChainConfig(network, s.upgrades), BlockID: s.id}
+	h := Header{Number: inter.BlockNumber(number), Time: inter.Timestamp(f.Env.Timestamp%1e9) * 1e9,
+		Config: ChainConfig(network, s.upgrades), BlockID: s.id}
 	if u.London {
 		h.BaseFee = new(big.Int)
 		if f.Env.BaseFee != nil {

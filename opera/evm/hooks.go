@@ -20,7 +20,8 @@ func (b *Block) hook() {
 		return
 	}
 	hooks := of
-	hooks.OnEnter, hooks.OnEnterV2 = nil, func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
+	hooks.OnEnter, hooks.OnEnterV2 = nil, func(depth int, kind byte, from, to common.Address, input []byte,
+		gas tracing.Gas, value *big.Int) {
 		of.EmitEnter(depth, kind, from, to, input, gas, value)
 		if b.writer.replaced {
 			b.writer.enter(kind, to)
@@ -64,12 +65,14 @@ func hookSteps(hooks, of *tracing.Hooks) {
 		return vm.VMErrorFromErr(operaError(err, nil))
 	}
 	if of.OnOpcode != nil {
-		hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, data []byte, depth int, err error) {
+		hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, data []byte,
+			depth int, err error) {
 			of.OnOpcode(pc, op, gas, cost, scope, data, depth, word(err))
 		}
 	}
 	if of.OnOpcodeV2 != nil {
-		hooks.OnOpcodeV2 = func(pc uint64, op byte, gas, cost tracing.Gas, scope tracing.OpContext, data []byte, depth int, err error) {
+		hooks.OnOpcodeV2 = func(pc uint64, op byte, gas, cost tracing.Gas, scope tracing.OpContext, data []byte,
+			depth int, err error) {
 			of.OnOpcodeV2(pc, op, gas, cost, scope, data, depth, word(err))
 		}
 	}

@@ -130,13 +130,15 @@ func (j *referenceEVM) ask(r *judgeRequest) (a judgeAnswer) {
 func (s *scene) words(dump bool) *judgeRequest {
 	r := &judgeRequest{Network: network, State: s.state.words(), Dump: dump}
 	for _, u := range s.upgrades {
-		r.Upgrades = append(r.Upgrades, judgeHeight{Height: uint64(u.Height), Berlin: u.Upgrades.Berlin, London: u.Upgrades.London})
+		r.Upgrades = append(r.Upgrades, judgeHeight{Height: uint64(u.Height), Berlin: u.Upgrades.Berlin,
+			London: u.Upgrades.London})
 	}
 	for _, id := range s.ids {
 		r.IDs = append(r.IDs, common.Hash(id))
 	}
 	for _, b := range s.blocks {
-		w := judgeBlock{Number: uint64(b.header.Number), Time: uint64(b.header.Time), ID: common.Hash(b.header.ID), BaseFee: (*hexutil.Big)(b.header.BaseFee)}
+		w := judgeBlock{Number: uint64(b.header.Number), Time: uint64(b.header.Time), ID: common.Hash(b.header.ID),
+			BaseFee: (*hexutil.Big)(b.header.BaseFee)}
 		for _, step := range b.steps {
 			txs := []hexutil.Bytes{}
 			for _, tx := range step {
@@ -151,7 +153,8 @@ func (s *scene) words(dump bool) *judgeRequest {
 		r.Blocks = append(r.Blocks, w)
 	}
 	for _, m := range s.calls {
-		r.Calls = append(r.Calls, judgeCall{From: m.From, To: m.To, Gas: m.Gas, Price: (*hexutil.Big)(m.Price), Value: (*hexutil.Big)(m.Value), Data: m.Data})
+		r.Calls = append(r.Calls, judgeCall{From: m.From, To: m.To, Gas: m.Gas, Price: (*hexutil.Big)(m.Price),
+			Value: (*hexutil.Big)(m.Value), Data: m.Data})
 	}
 	return r
 }
@@ -160,7 +163,8 @@ func (s *scene) words(dump bool) *judgeRequest {
 func (m *memory) words() map[common.Address]judgeAccount {
 	all := make(map[common.Address]judgeAccount)
 	for address, a := range m.accounts {
-		w := judgeAccount{Balance: (*hexutil.Big)(a.balance.ToBig()), Nonce: hexutil.Uint64(a.nonce), Code: a.code, Storage: make(map[common.Hash]common.Hash)}
+		w := judgeAccount{Balance: (*hexutil.Big)(a.balance.ToBig()), Nonce: hexutil.Uint64(a.nonce), Code: a.code,
+			Storage: make(map[common.Hash]common.Hash)}
 		for key, value := range a.storage {
 			if value != (common.Hash{}) {
 				w.Storage[key] = value

@@ -50,8 +50,8 @@ var _ State = (*memory)(nil)
 
 func newMemory() *memory {
 	return &memory{
-		accounts: make(map[common.Address]*account), touched: make(map[common.Address]int), gone: make(map[common.Address]bool),
-		warm: make(map[common.Address]bool), warmSlot: make(map[slotOf]bool),
+		accounts: make(map[common.Address]*account), touched: make(map[common.Address]int),
+		gone: make(map[common.Address]bool), warm: make(map[common.Address]bool), warmSlot: make(map[slotOf]bool),
 	}
 }
 
@@ -258,7 +258,9 @@ func (m *memory) AddSlotToAccessList(address common.Address, key common.Hash) {
 	}
 }
 
-func (m *memory) Prepare(rules params.Rules, from, _ common.Address, to *common.Address, precompiles []common.Address, list types.AccessList) {
+func (m *memory) Prepare(
+	rules params.Rules, from, _ common.Address, to *common.Address, precompiles []common.Address, list types.AccessList,
+) {
 	if !rules.IsBerlin {
 		return
 	}

@@ -81,5 +81,6 @@ func (tx *Tx) message(baseFee *big.Int) Message {
 
 // transaction is the message as hooks are told of it.
 func (m *Message) transaction() *types.Transaction {
-	return types.NewTx(&types.LegacyTx{Nonce: m.Nonce, GasPrice: m.Price, Gas: m.Gas, To: m.To, Value: m.Value, Data: m.Data})
+	return types.NewTx(&types.LegacyTx{Nonce: m.Nonce, GasPrice: m.Price, Gas: m.Gas, To: m.To, Value: m.Value,
+		Data: m.Data})
 }

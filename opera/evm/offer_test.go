@@ -61,11 +61,13 @@ func (s *scene) sign(chain *big.Int, sender int, o offer) Tx {
 		}
 	case 2:
 		inner = &types.AccessListTx{
-			ChainID: chain, Nonce: o.nonce, GasPrice: o.price, Gas: o.gas, To: o.to, Value: o.value, Data: o.data, AccessList: o.list,
+			ChainID: chain, Nonce: o.nonce, GasPrice: o.price, Gas: o.gas, To: o.to, Value: o.value, Data: o.data,
+			AccessList: o.list,
 		}
 	case 3:
 		inner = &types.DynamicFeeTx{
-			ChainID: chain, Nonce: o.nonce, GasFeeCap: o.price, GasTipCap: o.tip, Gas: o.gas, To: o.to, Value: o.value, Data: o.data, AccessList: o.list,
+			ChainID: chain, Nonce: o.nonce, GasFeeCap: o.price, GasTipCap: o.tip, Gas: o.gas, To: o.to, Value: o.value,
+			Data: o.data, AccessList: o.list,
 		}
 	}
 	tx, err := types.SignNewTx(s.keys[sender], signer, inner)

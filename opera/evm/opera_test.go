@@ -122,7 +122,9 @@ func judgement(r Result, err error) (*judgeSaid, error) {
 
 // compare executes a block on a state, whose root is asked for after it, with somebody who looks
 // on or without: the machine has a loop of its own for either.
-func (s *sceneBlock) compare(on State, a *Analyses, theirs *judgeOutcome, traced bool, root func() common.Hash) (*Block, error) {
+func (s *sceneBlock) compare(
+	on State, a *Analyses, theirs *judgeOutcome, traced bool, root func() common.Hash,
+) (*Block, error) {
 	b := NewBlock(s.header, on, a)
 	defer b.Close()
 	if traced {
@@ -179,7 +181,8 @@ func (s *sceneBlock) derive(b *Block) error {
 
 func compareBlock(b *Block, heard []*types.Log, root common.Hash, theirs *judgeOutcome) error {
 	if len(b.Receipts()) != len(theirs.Receipts) || len(b.Skipped()) != len(theirs.Skipped) {
-		return fmt.Errorf("%d executed and %d left out, the judge says %d and %d", len(b.Receipts()), len(b.Skipped()), len(theirs.Receipts), len(theirs.Skipped))
+		return fmt.Errorf("%d executed and %d left out, the judge says %d and %d",
+			len(b.Receipts()), len(b.Skipped()), len(theirs.Receipts), len(theirs.Skipped))
 	}
 	for i, s := range b.Skipped() {
 		if s.Index != theirs.Skipped[i] {
@@ -207,8 +210,10 @@ func compareBlock(b *Block, heard []*types.Log, root common.Hash, theirs *judgeO
 func compareReceipt(ours *types.Receipt, theirs *judgeReceipt) error {
 	a := fmt.Sprint("type ", ours.Type, " status ", ours.Status, " gas ", ours.GasUsed, " so far ", ours.CumulativeGasUsed,
 		" of ", ours.TxHash, " in ", ours.BlockNumber, " ", ours.BlockHash, " contract ", ours.ContractAddress)
-	b := fmt.Sprint("type ", uint8(theirs.Type), " status ", uint64(theirs.Status), " gas ", uint64(theirs.GasUsed), " so far ", uint64(theirs.CumulativeGasUsed),
-		" of ", theirs.TxHash, " in ", theirs.BlockNumber.ToInt(), " ", theirs.BlockHash, " contract ", theirs.ContractAddress)
+	b := fmt.Sprint("type ", uint8(theirs.Type), " status ", uint64(theirs.Status), " gas ", uint64(theirs.GasUsed),
+		" so far ", uint64(theirs.CumulativeGasUsed),
+		" of ", theirs.TxHash, " in ", theirs.BlockNumber.ToInt(), " ", theirs.BlockHash,
+		" contract ", theirs.ContractAddress)
 	if a != b {
 		return fmt.Errorf("%s, the judge says %s", a, b)
 	}
@@ -278,7 +283,8 @@ func (r *reached) count(b *Block, m *memory) {
 func (r *reached) String() string { return fmt.Sprintf("reached %+v", *r) }
 
 func (r *reached) check(t *testing.T) {
-	for _, n := range []int{r.executed - r.failed, r.failed, r.skipped, r.logs, r.destructed, r.created, r.codes, r.contracts} {
+	for _, n := range []int{r.executed - r.failed, r.failed, r.skipped, r.logs, r.destructed, r.created, r.codes,
+		r.contracts} {
 		if n < 20 {
 			t.Error("the scenes reach too little: ", r)
 		}

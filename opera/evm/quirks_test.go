@@ -51,7 +51,8 @@ func (s *scene) has(address common.Address, code []byte) *account {
 // value, and keeps whether that succeeded in slot 0.
 func through(kind vm.OpCode, to common.Address) []byte {
 	p := &evmtest.Programmer{}
-	p.Op(vm.CALLDATASIZE, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATACOPY, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATASIZE, vm.PUSH1, 0)
+	p.Op(vm.CALLDATASIZE, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATACOPY, vm.PUSH1, 0, vm.PUSH1, 0,
+		vm.CALLDATASIZE, vm.PUSH1, 0)
 	if kind == vm.CALL || kind == vm.CALLCODE {
 		p.Number(0)
 	}
@@ -67,7 +68,8 @@ func keeping(kind vm.OpCode, to common.Address) []byte {
 
 // sends signs a transaction of the first sender, of some nonce.
 func (s *scene) sends(nonce uint64, to *common.Address, value *big.Int, data []byte) Tx {
-	return s.sign(big.NewInt(network), 0, offer{to: to, data: data, nonce: nonce, gas: 1_000_000, value: value, price: big.NewInt(1)})
+	return s.sign(big.NewInt(network), 0, offer{to: to, data: data, nonce: nonce, gas: 1_000_000, value: value,
+		price: big.NewInt(1)})
 }
 
 // asks is an input for EvmWriter.
@@ -107,7 +109,8 @@ var quirks = map[string]func() *scene{
 			a.storage[common.Hash{31: 1}] = common.Hash{31: 8}
 			s.state.accounts[crypto.CreateAddress(s.sender(0), 0)] = a
 		}, func(s *scene) []Tx {
-			return []Tx{s.sends(0, nil, big.NewInt(3), []byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 1, byte(vm.ADD), byte(vm.PUSH1), 0, byte(vm.SSTORE)})}
+			return []Tx{s.sends(0, nil, big.NewInt(3), []byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 1,
+				byte(vm.ADD), byte(vm.PUSH1), 0, byte(vm.SSTORE)})}
 		})
 	},
 	"a creation that fails leaves what storage there was": func() *scene {
@@ -117,7 +120,8 @@ var quirks = map[string]func() *scene{
 			a.storage[common.Hash{}] = common.Hash{31: 7}
 			s.state.accounts[crypto.CreateAddress(s.sender(0), 0)] = a
 		}, func(s *scene) []Tx {
-			return []Tx{s.sends(0, nil, new(big.Int), []byte{byte(vm.PUSH1), 1, byte(vm.PUSH1), 0, byte(vm.SSTORE), byte(vm.INVALID)})}
+			return []Tx{s.sends(0, nil, new(big.Int), []byte{byte(vm.PUSH1), 1, byte(vm.PUSH1), 0, byte(vm.SSTORE),
+				byte(vm.INVALID)})}
 		})
 	},
 	"a creation of more than there is can come again": func() *scene {
@@ -142,7 +146,8 @@ var quirks = map[string]func() *scene{
 			cheap := s.sign(big.NewInt(network), 1, o)
 			o.tip = huge
 			dear := s.sign(big.NewInt(network), 2, o)
-			half := s.sign(big.NewInt(network), 3, offer{to: &nobody, gas: 50_000, value: new(big.Int), price: new(big.Int).Rsh(huge, 1)})
+			half := s.sign(big.NewInt(network), 3,
+				offer{to: &nobody, gas: 50_000, value: new(big.Int), price: new(big.Int).Rsh(huge, 1)})
 			return []Tx{s.sends(0, &nobody, huge, nil), s.sends(1, nil, huge, nil), cheap, dear, half}
 		})
 	},
@@ -199,7 +204,8 @@ func writerBy(kinds ...vm.OpCode) func() *scene {
 		return still(func(s *scene) {
 			var code []byte
 			for i, kind := range kinds {
-				code = append(append(code, through(kind, WriterAddress)...), byte(vm.PUSH1), 2, byte(vm.ADD), byte(vm.PUSH1), byte(i), byte(vm.SSTORE))
+				code = append(append(code, through(kind, WriterAddress)...), byte(vm.PUSH1), 2, byte(vm.ADD),
+					byte(vm.PUSH1), byte(i), byte(vm.SSTORE))
 			}
 			s.has(DriverAddress, code)
 		}, func(s *scene) []Tx {

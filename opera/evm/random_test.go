@@ -68,7 +68,8 @@ func newScene(seed uint64) *scene {
 
 // call makes a message of anybody.
 func (s *scene) call() Message {
-	m := Message{From: s.Someone(), Gas: s.gas(), Price: new(big.Int), Value: big.NewInt(int64(s.IntN(8) / 4 * s.IntN(5))), Data: s.Part(s.IntN(4), true), Unchecked: true}
+	m := Message{From: s.Someone(), Gas: s.gas(), Price: new(big.Int),
+		Value: big.NewInt(int64(s.IntN(8) / 4 * s.IntN(5))), Data: s.Part(s.IntN(4), true), Unchecked: true}
 	if s.Chance(80) {
 		to := s.Someone()
 		m.To = &to
@@ -89,7 +90,8 @@ func (s *scene) heights(first uint64) {
 		u := inter.UpgradeHeight{Upgrades: kinds[s.IntN(3)], Height: inter.BlockNumber(first + s.Uint64N(3) - 1)}
 		s.upgrades = append(s.upgrades, u)
 	}
-	s.upgrades = append(s.upgrades, inter.UpgradeHeight{Upgrades: last, Height: inter.BlockNumber(first + s.Uint64N(3) - 1)})
+	s.upgrades = append(s.upgrades,
+		inter.UpgradeHeight{Upgrades: last, Height: inter.BlockNumber(first + s.Uint64N(3) - 1)})
 	slices.SortStableFunc(s.upgrades, func(a, b inter.UpgradeHeight) int { return cmp.Compare(a.Height, b.Height) })
 }
 

@@ -30,12 +30,15 @@ func Bloom(r *types.Receipt) { r.Bloom = types.CreateBloom(r) }
 // with their senders; Config and BlockID of the header are not used.
 func Derive(h *Header, txs []Tx, receipts types.Receipts) error {
 	if len(txs) != len(receipts) {
-		return fmt.Errorf("derive the receipts of block %d: there are %d for %d transactions", h.Number, len(receipts), len(txs))
+		return fmt.Errorf("derive the receipts of block %d: there are %d for %d transactions",
+			h.Number, len(receipts), len(txs))
 	}
 	place := receiptPosition{block: h.place()}
 	for i, r := range receipts {
 		if r.CumulativeGasUsed < place.gasBefore {
-			return fmt.Errorf("derive the receipts of block %d: the gas used up to transaction %d is %d, and %d before it", h.Number, i, r.CumulativeGasUsed, place.gasBefore)
+			return fmt.Errorf(
+				"derive the receipts of block %d: the gas used up to transaction %d is %d, and %d before it",
+				h.Number, i, r.CumulativeGasUsed, place.gasBefore)
 		}
 		place.txIndex = uint(i)
 		place.derive(r, &txs[i], Price(txs[i].Transaction, h.BaseFee))

@@ -33,7 +33,8 @@ func (m *memory) hashKeys() *hashed {
 	h := &hashed{accounts: make(map[common.Hash]*hashedAccount), codes: make(map[common.Hash][]byte)}
 	for address, a := range m.accounts {
 		code := crypto.Keccak256Hash(a.code)
-		b := &hashedAccount{Account: state.Account{Nonce: a.nonce, Balance: a.balance, Code: code, Address: address}, slots: make(map[common.Hash]common.Hash)}
+		b := &hashedAccount{Account: state.Account{Nonce: a.nonce, Balance: a.balance, Code: code, Address: address},
+			slots: make(map[common.Hash]common.Hash)}
 		for key, value := range a.storage {
 			if value != (common.Hash{}) {
 				b.slots[crypto.Keccak256Hash(key[:])] = value
@@ -115,7 +116,8 @@ func (h *hashed) root() common.Hash {
 		for slot, value := range a.slots {
 			storage[slot] = encode(bytes.TrimLeft(value[:], "\x00"))
 		}
-		leaves[address] = encode(&types.StateAccount{Nonce: a.Nonce, Balance: &a.Balance, Root: trieRoot(storage), CodeHash: a.Code[:]})
+		leaves[address] = encode(&types.StateAccount{Nonce: a.Nonce, Balance: &a.Balance, Root: trieRoot(storage),
+			CodeHash: a.Code[:]})
 	}
 	return trieRoot(leaves)
 }

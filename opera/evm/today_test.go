@@ -35,33 +35,44 @@ func bySystem(has uint64, code []byte, more func(*scene)) func() *scene {
 				more(s)
 			}
 		}, func(s *scene) []Tx {
-			return []Tx{s.sends(0, &params.SystemAddress, new(big.Int), asks(0x39e503ab, nobody[:], []byte{1}, []byte{1})), s.sends(1, &params.SystemAddress, big.NewInt(3), nil)}
+			return []Tx{s.sends(0, &params.SystemAddress, new(big.Int), asks(0x39e503ab, nobody[:], []byte{1},
+				[]byte{1})), s.sends(1, &params.SystemAddress, big.NewInt(3), nil)}
 		})
 	}
 }
 
 // Rules that today's machine has under every upgrade.
 var todays = map[string]func() *scene{
-	"the system address pays what it has": bySystem(100, pays(nobody, 5, 0), func(s *scene) { s.has(nobody, []byte{byte(vm.SELFBALANCE), byte(vm.PUSH1), 0, byte(vm.SSTORE)}) }),
-	"the system address does not pay what it lacks": bySystem(0, append(pays(nobody, 5, 0), byte(vm.RETURNDATASIZE), byte(vm.PUSH1), 1, byte(vm.SSTORE)),
+	"the system address pays what it has": bySystem(100, pays(nobody, 5, 0), func(s *scene) {
+		s.has(nobody, []byte{byte(vm.SELFBALANCE), byte(vm.PUSH1), 0, byte(vm.SSTORE)})
+	}),
+	"the system address does not pay what it lacks": bySystem(0,
+		append(pays(nobody, 5, 0), byte(vm.RETURNDATASIZE), byte(vm.PUSH1), 1, byte(vm.SSTORE)),
 		func(s *scene) { s.has(nobody, []byte{0}) }),
-	"the system address pays somebody new":                          bySystem(100, pays(nobody, 5, 0), nil),
-	"the system address calls nobody for nothing":                   bySystem(100, pays(nobody, 0, 0), nil),
-	"the system address touches an empty account":                   bySystem(100, pays(nobody, 0, 0), func(s *scene) { s.has(nobody, nil).nonce = 0 }),
-	"the system address touches a precompiled account":              bySystem(100, pays(common.Address{19: 3}, 0, 0), nil),
-	"the system address pays a precompiled account":                 bySystem(100, pays(common.Address{19: 4}, 7, 0), nil),
-	"the system address lacks what a precompiled account would get": bySystem(0, append(pays(common.Address{19: 4}, 7, 0), pays(common.Address{19: 4}, 0, 1)...), nil),
-	"the system address gets its value back from who fails": bySystem(100, append(pays(nobody, 5, 0), pays(nobody, 0, 1)...), func(s *scene) {
-		s.has(nobody, []byte{byte(vm.CALLVALUE), byte(vm.PUSH1), 5, byte(vm.JUMPI), byte(vm.STOP), byte(vm.JUMPDEST), byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.REVERT)})
-	}),
+	"the system address pays somebody new":             bySystem(100, pays(nobody, 5, 0), nil),
+	"the system address calls nobody for nothing":      bySystem(100, pays(nobody, 0, 0), nil),
+	"the system address touches an empty account":      bySystem(100, pays(nobody, 0, 0), func(s *scene) { s.has(nobody, nil).nonce = 0 }),
+	"the system address touches a precompiled account": bySystem(100, pays(common.Address{19: 3}, 0, 0), nil),
+	"the system address pays a precompiled account":    bySystem(100, pays(common.Address{19: 4}, 7, 0), nil),
+	"the system address lacks what a precompiled account would get": bySystem(0,
+		append(pays(common.Address{19: 4}, 7, 0), pays(common.Address{19: 4}, 0, 1)...), nil),
+	"the system address gets its value back from who fails": bySystem(100,
+		append(pays(nobody, 5, 0), pays(nobody, 0, 1)...), func(s *scene) {
+			s.has(nobody, []byte{byte(vm.CALLVALUE), byte(vm.PUSH1), 5, byte(vm.JUMPI), byte(vm.STOP),
+				byte(vm.JUMPDEST), byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.REVERT)})
+		}),
 	"the system address pays itself": bySystem(4, append([]byte{byte(vm.CALLER), byte(vm.PUSH1), 200, byte(vm.JUMPI)}, pays(params.SystemAddress, 3, 0)...), nil),
-	"the system address, called again by whom it pays": bySystem(100, append(pays(nobody, 5, 0), pays(DriverAddress, 2, 1)...), func(s *scene) {
-		s.has(nobody, append([]byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 90, byte(vm.JUMPI), byte(vm.PUSH1), 1, byte(vm.PUSH1), 0, byte(vm.SSTORE)}, pays(params.SystemAddress, 1, 1)...))
-	}),
+	"the system address, called again by whom it pays": bySystem(100,
+		append(pays(nobody, 5, 0), pays(DriverAddress, 2, 1)...), func(s *scene) {
+			s.has(nobody, append([]byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 90, byte(vm.JUMPI),
+				byte(vm.PUSH1), 1, byte(vm.PUSH1), 0, byte(vm.SSTORE)}, pays(params.SystemAddress, 1, 1)...))
+		}),
 	"the system address is heard by EvmWriter like others": bySystem(0, keeping(vm.CALL, WriterAddress), nil),
-	"the system address calls in other ways": bySystem(3, append(append(keeping(vm.CALLCODE, nobody), keeping(vm.DELEGATECALL, nobody)...), keeping(vm.STATICCALL, nobody)...),
+	"the system address calls in other ways": bySystem(3,
+		append(append(keeping(vm.CALLCODE, nobody), keeping(vm.DELEGATECALL, nobody)...), keeping(vm.STATICCALL, nobody)...),
 		func(s *scene) { s.has(nobody, pays(DriverAddress, 2, 4)) }),
-	"the system address creates with what it has": bySystem(3, []byte{byte(vm.PUSH1), 0, byte(vm.PUSH1), 0, byte(vm.PUSH1), 3, byte(vm.CREATE), byte(vm.PUSH1), 0, byte(vm.SSTORE)}, nil),
+	"the system address creates with what it has": bySystem(3, []byte{byte(vm.PUSH1), 0, byte(vm.PUSH1), 0,
+		byte(vm.PUSH1), 3, byte(vm.CREATE), byte(vm.PUSH1), 0, byte(vm.SSTORE)}, nil),
 	"the driver gives the system address its code": func() *scene {
 		return still(func(s *scene) { s.has(nobody, pays(DriverAddress, 5, 0)) }, func(s *scene) []Tx {
 			return []Tx{
@@ -81,15 +92,19 @@ var todays = map[string]func() *scene{
 	},
 	"a creation at the last nonce that fails": func() *scene {
 		return still(func(s *scene) { s.state.accounts[s.sender(0)].nonce = math.MaxUint64 }, func(s *scene) []Tx {
-			return []Tx{s.sends(math.MaxUint64, nil, big.NewInt(1), []byte{byte(vm.INVALID)}), s.sends(0, &nobody, big.NewInt(1), nil)}
+			return []Tx{s.sends(math.MaxUint64, nil, big.NewInt(1), []byte{byte(vm.INVALID)}),
+				s.sends(0, &nobody, big.NewInt(1), nil)}
 		})
 	},
 	"CREATE, CREATE2 and calls at the last nonce": func() *scene {
 		return still(func(s *scene) {
-			code := append(pays(DriverAddress, 1, 3), byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.DUP1), byte(vm.CREATE), byte(vm.PUSH1), 0, byte(vm.SSTORE))
-			code = append(code, byte(vm.PUSH1), 7, byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.DUP1), byte(vm.CREATE2), byte(vm.PUSH1), 1, byte(vm.SSTORE))
+			code := append(pays(DriverAddress, 1, 3), byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.DUP1), byte(vm.CREATE),
+				byte(vm.PUSH1), 0, byte(vm.SSTORE))
+			code = append(code, byte(vm.PUSH1), 7, byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.DUP1), byte(vm.CREATE2),
+				byte(vm.PUSH1), 1, byte(vm.SSTORE))
 			code = append(code, keeping(vm.CALLCODE, DriverAddress)...)
-			a := s.has(nobody, append(code, byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.PUSH1), 77, byte(vm.CREATE), byte(vm.PUSH1), 2, byte(vm.SSTORE)))
+			a := s.has(nobody, append(code, byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.PUSH1), 77, byte(vm.CREATE),
+				byte(vm.PUSH1), 2, byte(vm.SSTORE)))
 			a.nonce = math.MaxUint64
 			a.balance.SetUint64(9)
 		}, func(s *scene) []Tx {
@@ -140,9 +155,11 @@ func TestABalanceBeyondAWordIsNoBlock(t *testing.T) {
 // A message of the system address is paid for as another's, also where it has no code.
 func TestMessagesOfTheSystemAddressPay(t *testing.T) {
 	s := still(func(s *scene) {
-		s.has(nobody, []byte{byte(vm.SELFBALANCE), byte(vm.PUSH1), 0, byte(vm.MSTORE), byte(vm.MSIZE), byte(vm.PUSH1), 0, byte(vm.RETURN)})
+		s.has(nobody, []byte{byte(vm.SELFBALANCE), byte(vm.PUSH1), 0, byte(vm.MSTORE), byte(vm.MSIZE), byte(vm.PUSH1),
+			0, byte(vm.RETURN)})
 	}, func(*scene) []Tx { return nil })
-	m := Message{From: params.SystemAddress, To: &nobody, Gas: 100_000, Price: new(big.Int), Value: big.NewInt(5), Unchecked: true}
+	m := Message{From: params.SystemAddress, To: &nobody, Gas: 100_000, Price: new(big.Int), Value: big.NewInt(5),
+		Unchecked: true}
 	call := func(has uint64) Result {
 		on := s.state.copy()
 		on.AddBalance(params.SystemAddress, uint256.NewInt(has), tracing.BalanceChangeUnspecified)
@@ -193,7 +210,8 @@ func TestCallsByTheSystemAddressAreTold(t *testing.T) {
 	if err != nil || r.Err != vm.ErrInsufficientBalance || r.GasUsed > 200_000 {
 		t.Error("what the system address lacks: ", r, err)
 	}
-	want := []string{"enter 0 0", "enter 1 5", "exit 1 insufficient balance for transfer true", "enter 1 3", "exit 1 <nil> false", "exit 0 <nil> false",
+	want := []string{"enter 0 0", "enter 1 5", "exit 1 insufficient balance for transfer true",
+		"enter 1 3", "exit 1 <nil> false", "exit 0 <nil> false",
 		"enter 0 2", "exit 0 insufficient balance for transfer true"}
 	if fmt.Sprint(told) != fmt.Sprint(want) {
 		t.Errorf("told %q, want %q", told, want)

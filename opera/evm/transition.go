@@ -69,14 +69,16 @@ func (b *Block) check(m *Message, fee *uint256.Int) (intrinsic uint64, _ *Refusa
 	}
 	intrinsic = inter.IntrinsicGas(m.Data, m.AccessList, m.To == nil)
 	if m.Gas < intrinsic {
-		return 0, &Refusal{Reason: ErrIntrinsicGas, From: m.From, Have: new(big.Int).SetUint64(m.Gas), Want: new(big.Int).SetUint64(intrinsic)}
+		return 0, &Refusal{Reason: ErrIntrinsicGas, From: m.From, Have: new(big.Int).SetUint64(m.Gas),
+			Want: new(big.Int).SetUint64(intrinsic)}
 	}
 	return intrinsic, nil
 }
 
 func (b *Block) checkSender(m *Message) *Refusal {
 	if next := b.state.GetNonce(m.From); m.Nonce != next {
-		r := &Refusal{Reason: ErrNonceTooLow, From: m.From, Have: new(big.Int).SetUint64(m.Nonce), Want: new(big.Int).SetUint64(next)}
+		r := &Refusal{Reason: ErrNonceTooLow, From: m.From, Have: new(big.Int).SetUint64(m.Nonce),
+			Want: new(big.Int).SetUint64(next)}
 		if m.Nonce > next {
 			r.Reason = ErrNonceTooHigh
 		}

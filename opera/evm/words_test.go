@@ -70,16 +70,20 @@ func toPrecompiled() map[string]Message {
 	}
 	for _, to := range []byte{curveAdd, curveMul} {
 		for name, data := range map[string][]byte{
-			"nothing": nil, "good": join(one, two, one, two), "no point": join(one, one), "half a point": join(one), "equal": join(modulus, one), "beyond": join(one, more),
-			"the second is beyond": join(one, two, more, one), "the second is none": join(one, two, one, one), "none before beyond": join(one, one, more, one), "both": join(modulus, more),
+			"nothing": nil, "good": join(one, two, one, two), "no point": join(one, one), "half a point": join(one),
+			"equal": join(modulus, one), "beyond": join(one, more), "the second is beyond": join(one, two, more, one),
+			"the second is none": join(one, two, one, one), "none before beyond": join(one, one, more, one),
+			"both": join(modulus, more),
 		} {
 			ask(fmt.Sprint(to, " ", name), to, data, 100_000)
 		}
 		ask(fmt.Sprint(to, " without gas"), to, nil, 21_100)
 	}
 	for name, data := range map[string][]byte{
-		"nothing": nil, "size": join(one, two), "zeros": make([]byte, 192), "no point": join(one, one, zero, zero, zero, zero), "no twist": join(one, two, one, one, one, one),
-		"twist equal": join(one, two, zero, zero, modulus, one), "twist beyond": join(one, two, more, zero, one, one), "the second": join(make([]byte, 192), modulus, make([]byte, 160)),
+		"nothing": nil, "size": join(one, two), "zeros": make([]byte, 192),
+		"no point": join(one, one, zero, zero, zero, zero), "no twist": join(one, two, one, one, one, one),
+		"twist equal": join(one, two, zero, zero, modulus, one), "twist beyond": join(one, two, more, zero, one, one),
+		"the second": join(make([]byte, 192), modulus, make([]byte, 160)),
 	} {
 		ask("8 "+name, curvePairing, data, 300_000)
 	}
@@ -156,7 +160,8 @@ func TestFailuresAreGoOperas(t *testing.T) {
 		compare(name, still(nil, func(*scene) []Tx { return nil }), m)
 	}
 	poor := Message{From: nobody, To: &nobody, Gas: 50_000, Price: new(big.Int), Value: big.NewInt(1), Unchecked: true}
-	if said := compare("more than there is", still(nil, func(*scene) []Tx { return nil }), poor); said.Error != vm.ErrInsufficientBalance.Error() {
+	if said := compare("more than there is", still(nil, func(*scene) []Tx { return nil }),
+		poor); said.Error != vm.ErrInsufficientBalance.Error() {
 		t.Errorf("go-opera says %q of more than there is", said.Error)
 	}
 }

@@ -31,7 +31,8 @@ func Begin(s Source, each func(*inter.EpochRecord) error) (Beginning, error) {
 		rules := &record.State.EpochState.Rules
 		switch {
 		case rules.NetworkID != b.Header.NetworkID || rules.Name != b.Header.NetworkName:
-			return b, fmt.Errorf("epoch %d of a genesis of %v: %w: %d, %s", record.Epoch, b.Header, ErrOtherRecord, rules.NetworkID, rules.Name)
+			return b, fmt.Errorf("epoch %d of a genesis of %v: %w: %d, %s",
+				record.Epoch, b.Header, ErrOtherRecord, rules.NetworkID, rules.Name)
 		case newer == nil:
 			b.Epoch = record
 		case record.Epoch >= newer.Epoch:

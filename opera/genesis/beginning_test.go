@@ -38,7 +38,8 @@ func TestAGenesisBeginsWithItsNewestEpochAndAllUpgrades(t *testing.T) {
 		t.Errorf("epochs %v, the newest %d, header %v", seen, b.Epoch.Epoch, b.Header)
 	}
 	// A block after the last of the epoch before: test records have ten an epoch.
-	want := []inter.UpgradeHeight{{Upgrades: none, Height: 11}, {Upgrades: berlin, Height: 31}, {Upgrades: all, Height: 51}, {Upgrades: berlin, Height: 61}}
+	want := []inter.UpgradeHeight{{Upgrades: none, Height: 11}, {Upgrades: berlin, Height: 31},
+		{Upgrades: all, Height: 51}, {Upgrades: berlin, Height: 61}}
 	if !slices.Equal(b.Upgrades, want) {
 		t.Errorf("upgrades %v, want %v", b.Upgrades, want)
 	}

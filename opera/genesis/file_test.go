@@ -31,15 +31,18 @@ func epochRecord(t testing.TB, n inter.Epoch) *inter.EpochRecord {
 	}
 	return &inter.EpochRecord{
 		State: inter.EpochContent{
-			BlockState: inter.BlockState{LastBlock: inter.BlockInfo{Number: inter.BlockNumber(n) * 10}, ValidatorStates: []inter.ValidatorBlockState{{Originated: big.NewInt(5)}}},
-			EpochState: inter.EpochState{Epoch: n, Validators: set, ValidatorStates: make([]inter.ValidatorEpochState, 1), Rules: inter.FakeRules()},
+			BlockState: inter.BlockState{LastBlock: inter.BlockInfo{Number: inter.BlockNumber(n) * 10},
+				ValidatorStates: []inter.ValidatorBlockState{{Originated: big.NewInt(5)}}},
+			EpochState: inter.EpochState{Epoch: n, Validators: set,
+				ValidatorStates: make([]inter.ValidatorEpochState, 1), Rules: inter.FakeRules()},
 		},
 		Epoch: n,
 	}
 }
 
 func blockRecord(n inter.BlockNumber) *inter.BlockRecord {
-	return &inter.BlockRecord{Block: inter.BlockContent{Atropos: inter.EventID{byte(n)}, Time: inter.Timestamp(n)}, Number: n}
+	return &inter.BlockRecord{Block: inter.BlockContent{Atropos: inter.EventID{byte(n)}, Time: inter.Timestamp(n)},
+		Number: n}
 }
 
 // part is a unit of a test's file: what it is called and what writes it.
@@ -200,7 +203,10 @@ func TestRootsAreGoOperas(t *testing.T) {
 		{"", 1, "9cbc73d18d70c94fe366e696035c4f2cffdbab7ea6d6c2c039ca185f9c9f2746"},
 		{"", 2, "163e7f66d58036ccb1d0b0058d8f46e7cd639816f570e5eb32853ea73634e4cd"},
 	} {
-		_, hashes := writeFile(t, c.piece, part{"x", func(u *UnitWriter) error { _, err := u.Write([]byte(c.content)); return err }})
+		_, hashes := writeFile(t, c.piece, part{"x", func(u *UnitWriter) error {
+			_, err := u.Write([]byte(c.content))
+			return err
+		}})
 		if got := fmt.Sprintf("%x", hashes["x"]); got != c.want {
 			t.Errorf("%q in pieces of %d has the root %s, want %s", c.content, c.piece, got, c.want)
 		}
@@ -210,7 +216,8 @@ func TestRootsAreGoOperas(t *testing.T) {
 // Each byte of a file, changed, is an error that names file and place, or changes
 // nothing that is read.
 func TestDamageIsFoundAndPlaced(t *testing.T) {
-	raw, _ := writeFile(t, 64, part{"ers", epochs(t, 1, 2)}, part{"brs", blocks(1, 3)}, part{"evm", items(Item{[]byte("k"), []byte("v")})})
+	raw, _ := writeFile(t, 64, part{"ers", epochs(t, 1, 2)}, part{"brs", blocks(1, 3)},
+		part{"evm", items(Item{[]byte("k"), []byte("v")})})
 	good, err := contents(open(t, raw))
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +299,8 @@ func TestUnitsThatMayNotStandTogetherAreRefused(t *testing.T) {
 	sum, raw := body(8, nil)
 	other := testHeader
 	other.NetworkName = "fake2"
-	version := bytes.Replace(handmade(t, "ers", testHeader, sum, raw), []byte(intro), []byte("\x64\x1b\x00\xac\x00\x02\x00\x02"), 1)
+	version := bytes.Replace(handmade(t, "ers", testHeader, sum, raw), []byte(intro),
+		[]byte("\x64\x1b\x00\xac\x00\x02\x00\x02"), 1)
 	ers, brs := handmade(t, "ers", testHeader, sum, raw), handmade(t, "brs", testHeader, sum, raw)
 	for _, c := range []struct {
 		what string
@@ -434,7 +442,8 @@ func TestKnownFilesAreRecognized(t *testing.T) {
 }
 
 func FuzzFile(f *testing.F) {
-	raw, _ := writeFile(f, 64, part{"ers", epochs(f, 1, 1)}, part{"brs", blocks(1, 2)}, part{"evm", items(Item{[]byte("k"), []byte("v")})})
+	raw, _ := writeFile(f, 64, part{"ers", epochs(f, 1, 1)}, part{"brs", blocks(1, 2)},
+		part{"evm", items(Item{[]byte("k"), []byte("v")})})
 	f.Add(raw)
 	sum, some := body(8, []byte{0xc1, 0x80})
 	f.Add(handmade(f, "brs", testHeader, sum, some))

@@ -56,7 +56,8 @@ func (f *File) open(unit Unit) (*content, error) {
 		err = c.begin()
 	}
 	if err != nil {
-		return nil, &Error{File: f.name, Unit: unit.Name, Offset: unit.Offset, Err: fmt.Errorf("open its content: %w", early(err))}
+		return nil, &Error{File: f.name, Unit: unit.Name, Offset: unit.Offset,
+			Err: fmt.Errorf("open its content: %w", early(err))}
 	}
 	return c, nil
 }

@@ -21,7 +21,8 @@ import (
 var empty = sha256.Sum256(nil)
 
 func signedLocator() SignedLocator {
-	return SignedLocator{Locator: Locator{BaseHash: empty, NetForkID: 1, Epoch: 42, Seq: 9_000_000, Lamport: 142, Creator: 242, PayloadHash: empty}}
+	return SignedLocator{Locator: Locator{BaseHash: empty, NetForkID: 1, Epoch: 42, Seq: 9_000_000, Lamport: 142,
+		Creator: 242, PayloadHash: empty}}
 }
 
 func signedBlockVotes() SignedBlockVotes {
@@ -81,9 +82,10 @@ func randomEvent(random *rand.Rand, version uint8) *Payload {
 	}
 	number := func() uint64 { return random.Uint64() >> random.IntN(64) }
 	p := &Payload{Event: Event{
-		Version: version, Epoch: Epoch(256 + number()>>33), Seq: Seq(number()), Frame: Frame(number()), Creator: ValidatorID(number()),
-		Lamport: Lamport(random.Uint32()), CreationTime: Timestamp(number()), MedianTime: Timestamp(number()),
-		GasPowerUsed: number(), GasPowerLeft: GasPower{[2]uint64{number(), number()}}, Extra: make([]byte, random.IntN(40)),
+		Version: version, Epoch: Epoch(256 + number()>>33), Seq: Seq(number()), Frame: Frame(number()),
+		Creator: ValidatorID(number()), Lamport: Lamport(random.Uint32()), CreationTime: Timestamp(number()),
+		MedianTime: Timestamp(number()), GasPowerUsed: number(), GasPowerLeft: GasPower{[2]uint64{number(), number()}},
+		Extra: make([]byte, random.IntN(40)),
 	}}
 	for range random.IntN(12) {
 		p.Parents = append(p.Parents, NewEventID(p.Epoch, p.Lamport-Lamport(random.Uint32N(uint32(p.Lamport)+1)), hash()))
@@ -132,7 +134,8 @@ func TestEventsComeBackWithTheirID(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%+v: %v", p.Event, err)
 		}
-		if again.ID() != p.ID() || again.SigningHash() != p.SigningHash() || again.Size() != p.Size() || again.HashPayload() != again.PayloadHash {
+		if again.ID() != p.ID() || again.SigningHash() != p.SigningHash() || again.Size() != p.Size() ||
+			again.HashPayload() != again.PayloadHash {
 			t.Fatalf("%v of %d bytes comes back as %v of %d", p.ID(), p.Size(), again.ID(), again.Size())
 		}
 		if encoded, err := again.Encode(); err != nil || !bytes.Equal(encoded, raw) {
@@ -154,7 +157,8 @@ func TestExtremeEventsComeBack(t *testing.T) {
 	}}
 	p.Parents = []EventID{NewEventID(p.Epoch, p.Lamport, empty), NewEventID(p.Epoch, 0, empty)}
 	for range 200 {
-		p.Txs = append(p.Txs, types.NewTx(&types.LegacyTx{Nonce: math.MaxUint64, GasPrice: most, Gas: math.MaxUint64, Value: most, Data: p.Extra, V: most, R: most, S: most}))
+		p.Txs = append(p.Txs, types.NewTx(&types.LegacyTx{Nonce: math.MaxUint64, GasPrice: most, Gas: math.MaxUint64,
+			Value: most, Data: p.Extra, V: most, R: most, S: most}))
 	}
 	for _, median := range []Timestamp{0, 1, 1 << 63, math.MaxUint64} {
 		p.MedianTime = median
@@ -165,7 +169,8 @@ func TestExtremeEventsComeBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := DecodePayload(raw); err != nil || again.ID() != p.ID() || again.MedianTime != median || again.Txs[199].Hash() != p.Txs[199].Hash() {
+		if again, err := DecodePayload(raw); err != nil || again.ID() != p.ID() || again.MedianTime != median ||
+			again.Txs[199].Hash() != p.Txs[199].Hash() {
 			t.Errorf("median time %d: %v", median, err)
 		}
 	}

@@ -33,7 +33,8 @@ var answers = map[string]func(raw []byte) (string, error){
 		}
 		bvs, ev := p.SignedBlockVotes(), p.SignedEpochVote()
 		id := p.ID()
-		return fmt.Sprintf("%x %x %x %x %s %s %s", id[:], p.SigningHash(), p.Locator().Locator.BaseHash, p.HashPayload(), sum(p.Encode()), again(&bvs), again(&ev)), nil
+		return fmt.Sprintf("%x %x %x %x %s %s %s", id[:], p.SigningHash(), p.Locator().Locator.BaseHash,
+			p.HashPayload(), sum(p.Encode()), again(&bvs), again(&ev)), nil
 	},
 	"proofs": func(raw []byte) (string, error) {
 		var v []MisbehaviourProof
@@ -111,7 +112,9 @@ func TestGoOperaAgrees(t *testing.T) {
 					accepted++
 				}
 				if difference := compare(kind, want, got, err); difference != "" {
-					t.Fatalf("go-opera differs: go test -run '%s' ./opera/inter -inter.seed=%d -inter.judged=%d\n%s\n%s\nhere:     %s, %v\ngo-opera: %s",
+					t.Fatalf(
+						"go-opera differs: go test -run '%s' ./opera/inter -inter.seed=%d "+
+							"-inter.judged=%d\n%s\n%s\nhere:     %s, %v\ngo-opera: %s",
 						t.Name(), *seedFlag, *judgedFlag, difference, questions[i], got, err, want)
 				}
 			}
@@ -141,7 +144,8 @@ func TestGoOperaMergesTheSameChanges(t *testing.T) {
 		got := again(&updated)
 		bad := strings.HasPrefix(want, "refused") || want == "-" || strings.Contains(changes[i], `null`) && err != nil
 		if bad != (err != nil) || !bad && got != want {
-			t.Errorf("seed %d: %s changed by %s becomes %s, %v; go-opera: %s", *seedFlag, &rules[i], changes[i], &updated, err, want)
+			t.Errorf("seed %d: %s changed by %s becomes %s, %v; go-opera: %s",
+				*seedFlag, &rules[i], changes[i], &updated, err, want)
 		}
 		if err == nil {
 			accepted++
@@ -155,10 +159,12 @@ func randomChanges(random *rand.Rand, depth int) string {
 	names := [][]string{
 		{"Name", "NetworkID", "Dag", "Epochs", "Blocks", "Economy", "economy", "Upgrades", "Other"},
 		{
-			"MaxParents", "MaxFreeParents", "MaxExtraData", "MaxEpochGas", "MaxEpochDuration", "MaxBlockGas", "MaxEmptyBlockSkipPeriod",
-			"BlockMissedSlack", "Gas", "MinGasPrice", "ShortGasPower", "LongGasPower", "Berlin", "London", "Llr", "LLR", "minGasPrice",
+			"MaxParents", "MaxFreeParents", "MaxExtraData", "MaxEpochGas", "MaxEpochDuration", "MaxBlockGas",
+			"MaxEmptyBlockSkipPeriod", "BlockMissedSlack", "Gas", "MinGasPrice", "ShortGasPower", "LongGasPower",
+			"Berlin", "London", "Llr", "LLR", "minGasPrice",
 		},
-		{"MaxEventGas", "EventGas", "EpochVoteGas", "MisbehaviourProofGas", "AllocPerSec", "MaxAllocPeriod", "StartupAllocPeriod", "MinStartupGas"},
+		{"MaxEventGas", "EventGas", "EpochVoteGas", "MisbehaviourProofGas", "AllocPerSec", "MaxAllocPeriod",
+			"StartupAllocPeriod", "MinStartupGas"},
 	}
 	var members []string
 	for range random.IntN(5) {
@@ -218,7 +224,8 @@ func sameReason(reason string, err error) bool {
 	if errors.Is(err, cser.ErrMalformed) || errors.Is(err, ErrMalformedEvent) {
 		return true
 	}
-	for _, known := range []error{cser.ErrMalformed, cser.ErrNotCanonical, cser.ErrTooLarge, ErrTooLowEpoch, ErrUnknownVersion, ErrUnknownTxType} {
+	for _, known := range []error{cser.ErrMalformed, cser.ErrNotCanonical, cser.ErrTooLarge, ErrTooLowEpoch,
+		ErrUnknownVersion, ErrUnknownTxType} {
 		if reason == known.Error() {
 			return errors.Is(err, known)
 		}
@@ -257,7 +264,8 @@ func sample(t *testing.T, random *rand.Rand, kind string) []byte {
 	case "rules":
 		v = &struct{ Rules Rules }{randomRules(random)}
 	case "heights":
-		v = []UpgradeHeight{{randomUpgrades(random), BlockNumber(random.Uint64())}, {randomUpgrades(random), 3}}[:random.IntN(3)]
+		v = []UpgradeHeight{{randomUpgrades(random), BlockNumber(random.Uint64())},
+			{randomUpgrades(random), 3}}[:random.IntN(3)]
 	}
 	raw := encode(t, v)
 	if random.IntN(2) == 0 {
@@ -383,7 +391,8 @@ func (it *item) damage(random *rand.Rand) {
 }
 
 func randomBlock(random *rand.Rand) *BlockRecord {
-	b := &BlockRecord{Number: BlockNumber(random.Uint64()), Block: BlockContent{Time: Timestamp(random.Uint64()), GasUsed: random.Uint64() >> random.IntN(64)}}
+	b := &BlockRecord{Number: BlockNumber(random.Uint64()),
+		Block: BlockContent{Time: Timestamp(random.Uint64()), GasUsed: random.Uint64() >> random.IntN(64)}}
 	for _, tx := range samples() {
 		if random.IntN(2) == 0 {
 			b.Block.Txs = append(b.Block.Txs, tx)
@@ -392,7 +401,8 @@ func randomBlock(random *rand.Rand) *BlockRecord {
 	for range random.IntN(4) {
 		r := &types.ReceiptForStorage{Status: uint64(random.IntN(2)), CumulativeGasUsed: random.Uint64() >> random.IntN(64)}
 		for range random.IntN(3) {
-			r.Logs = append(r.Logs, &types.Log{Address: common.Address{byte(random.Uint32())}, Topics: make([]common.Hash, random.IntN(5)), Data: make([]byte, random.IntN(70))})
+			r.Logs = append(r.Logs, &types.Log{Address: common.Address{byte(random.Uint32())},
+				Topics: make([]common.Hash, random.IntN(5)), Data: make([]byte, random.IntN(70))})
 		}
 		b.Block.Receipts = append(b.Block.Receipts, r)
 	}
@@ -427,7 +437,8 @@ func randomStates(t *testing.T, random *rand.Rand) EpochContent {
 	profiles := Profiles{}
 	for range random.IntN(5) {
 		weight := new(big.Int).Lsh(big.NewInt(random.Int64N(1000)), uint(random.IntN(100)))
-		profiles[ValidatorID(random.Uint32N(8))] = Profile{weight, PublicKey{uint8(random.Uint32()), make([]byte, random.IntN(70))}}
+		profiles[ValidatorID(random.Uint32N(8))] = Profile{weight,
+			PublicKey{uint8(random.Uint32()), make([]byte, random.IntN(70))}}
 	}
 	s.BlockState.NextProfiles = profiles
 	return s

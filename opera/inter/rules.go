@@ -99,7 +99,8 @@ const (
 // DefaultRules are what go-opera starts a network with. The main and the test network
 // got others since, by their genesis and by votes.
 func DefaultRules(name string, id uint64) Rules {
-	long := GasPowerRules{AllocPerSec: 100 * eventGas, MaxAllocPeriod: 60 * minute, StartupAllocPeriod: 5 * second, MinStartupGas: 20 * eventGas}
+	long := GasPowerRules{AllocPerSec: 100 * eventGas, MaxAllocPeriod: 60 * minute, StartupAllocPeriod: 5 * second,
+		MinStartupGas: 20 * eventGas}
 	short := GasPowerRules{
 		AllocPerSec: 2 * long.AllocPerSec, MaxAllocPeriod: long.MaxAllocPeriod / 12,
 		StartupAllocPeriod: long.StartupAllocPeriod / 2, MinStartupGas: long.MinStartupGas,

@@ -89,7 +89,10 @@ func TestUpgradesAreABitEach(t *testing.T) {
 
 func TestRulesAreMergedWithAJSONObject(t *testing.T) {
 	r := FakeRules()
-	got, err := r.Update([]byte(`{"Name":"other","NetworkID":1,"Dag":{"MaxParents":5},"Economy":{"MinGasPrice":7},"upgrades":{"london":false},"unknown":[]}`))
+	got, err := r.Update(
+		[]byte(
+			`{"Name":"other","NetworkID":1,"Dag":{"MaxParents":5},"Economy":{"MinGasPrice":7},` +
+				`"upgrades":{"london":false},"unknown":[]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +104,8 @@ func TestRulesAreMergedWithAJSONObject(t *testing.T) {
 	if r.String() != FakeRules().String() {
 		t.Errorf("the rules before were changed: %s", r)
 	}
-	for _, bad := range []string{`}{`, ``, `[]`, `{"Dag":{"MaxParents":-1}}`, `{"Dag":{"MaxParents":5},"Epochs":3}`, `{"Economy":{"MinGasPrice":null}}`, `{"Economy":{"MinGasPrice":-1}}`} {
+	for _, bad := range []string{`}{`, ``, `[]`, `{"Dag":{"MaxParents":-1}}`, `{"Dag":{"MaxParents":5},"Epochs":3}`,
+		`{"Economy":{"MinGasPrice":null}}`, `{"Economy":{"MinGasPrice":-1}}`} {
 		if got, err := r.Update([]byte(bad)); err == nil || got.String() != r.String() {
 			t.Errorf("%q changes the rules to %s: %v", bad, got, err)
 		}

@@ -129,6 +129,7 @@ func (g *GasRules) DecodeRLP(s *rlp.Stream) error {
 	if err != nil {
 		return fmt.Errorf("decode rules of gas: %w", err)
 	}
-	*g = GasRules{MaxEventGas: first.MaxEventGas, EventGas: first.EventGas, ParentGas: first.ParentGas, ExtraDataGas: first.ExtraDataGas}
+	*g = GasRules{MaxEventGas: first.MaxEventGas, EventGas: first.EventGas, ParentGas: first.ParentGas,
+		ExtraDataGas: first.ExtraDataGas}
 	return nil
 }

@@ -29,7 +29,8 @@ func states(t testing.TB) EpochContent {
 			LastBlock: BlockInfo{6, 7, EventID{31: 2}}, FinalizedStateRoot: [32]byte{8}, EpochGas: 9,
 			EpochCheaters: []ValidatorID{2, 1}, CheatersWritten: 1,
 			ValidatorStates: []ValidatorBlockState{
-				{LastEvent: last, Uptime: 1, LastOnlineTime: 2, LastGasPowerLeft: last.GasPowerLeft, LastBlock: 3, DirtyGasRefund: 4, Originated: big.NewInt(5)},
+				{LastEvent: last, Uptime: 1, LastOnlineTime: 2, LastGasPowerLeft: last.GasPowerLeft, LastBlock: 3,
+					DirtyGasRefund: 4, Originated: big.NewInt(5)},
 				{Originated: new(big.Int)},
 			},
 			NextProfiles: profiles, DirtyRules: &dirty, AdvanceEpochs: 10,

@@ -118,7 +118,8 @@ func readTx(r *cser.Reader) (*types.Transaction, error) {
 	}
 	switch kind {
 	case types.LegacyTxType:
-		return types.NewTx(&types.LegacyTx{Nonce: nonce, GasPrice: price, Gas: gas, To: to, Value: value, Data: data, V: v, R: sr, S: ss}), nil
+		return types.NewTx(&types.LegacyTx{Nonce: nonce, GasPrice: price, Gas: gas, To: to, Value: value, Data: data,
+			V: v, R: sr, S: ss}), nil
 	case types.AccessListTxType:
 		return types.NewTx(&types.AccessListTx{
 			ChainID: chainID, Nonce: nonce, GasPrice: price, Gas: gas, To: to, Value: value, Data: data,

@@ -33,7 +33,8 @@ func TestValidatorsAreOrderedByWeightThenID(t *testing.T) {
 		t.Errorf("decoded as %v: %v", again.list, err)
 	}
 	twice := []byte{0xcf, 0xc2, 9, 11, 0xc2, 1, 10, 0xc2, 3, 10, 0xc2, 1, 12, 0xc2, 9, 0x80}
-	if err := rlp.DecodeBytes(twice, &again); err != nil || again.Len() != 2 || again.At(0) != (Validator{1, 12}) || again.Total() != 22 {
+	if err := rlp.DecodeBytes(twice, &again); err != nil || again.Len() != 2 || again.At(0) != (Validator{1, 12}) ||
+		again.Total() != 22 {
 		t.Errorf("with validators that stand twice decoded as %v: %v", again.list, err)
 	}
 }

@@ -89,7 +89,8 @@ func Open(s store.Store) (*Ledger, error) {
 	for _, t := range []struct {
 		name string
 		to   *store.Table
-	}{{"state", &l.tables.state}, {"tallies", &l.tables.tallies}, {"decided", &l.tables.decided}, {"votes", &l.tables.votes}, {"lasts", &l.tables.lasts}} {
+	}{{"state", &l.tables.state}, {"tallies", &l.tables.tallies}, {"decided", &l.tables.decided},
+		{"votes", &l.tables.votes}, {"lasts", &l.tables.lasts}} {
 		var err error
 		if *t.to, err = s.CreateTable("llr/" + t.name); err != nil {
 			return nil, fmt.Errorf("open the table llr/%s: %w", t.name, err)
@@ -182,7 +183,8 @@ func (l *Ledger) LastVotes(id inter.ValidatorID) (inter.BlockNumber, inter.Epoch
 // Write writes what changed into a session of the store.
 func (l *Ledger) Write(s store.Store) error {
 	order := slices.SortedFunc(maps.Keys(l.rows), func(a, b row) int {
-		return bytes.Compare(append(binary.BigEndian.AppendUint16(nil, uint16(a.table)), a.key...), append(binary.BigEndian.AppendUint16(nil, uint16(b.table)), b.key...))
+		return bytes.Compare(append(binary.BigEndian.AppendUint16(nil, uint16(a.table)), a.key...),
+			append(binary.BigEndian.AppendUint16(nil, uint16(b.table)), b.key...))
 	})
 	for _, r := range order {
 		var err error

@@ -47,7 +47,8 @@ func (full) HasEpoch(inter.Epoch) (bool, error)       { return true, nil }
 
 func write(t *testing.T, s store.Store, l *Ledger) {
 	t.Helper()
-	for _, step := range []func() error{s.Begin, func() error { return l.Write(s) }, s.Push, func() error { return s.Commit(s.Head()) }, s.Publish} {
+	for _, step := range []func() error{s.Begin, func() error { return l.Write(s) }, s.Push,
+		func() error { return s.Commit(s.Head()) }, s.Publish} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +122,8 @@ func TestVotesAreCountedAsAPlainCountDoes(t *testing.T) {
 		for n := range 150 {
 			g := groups[n/100]
 			by := g.At(random.IntN(g.Len())).ID
-			v := &inter.BlockVotes{Start: m.lowest + inter.BlockNumber(random.IntN(8)) - 3, Epoch: 5 + inter.Epoch(random.IntN(2))}
+			v := &inter.BlockVotes{Start: m.lowest + inter.BlockNumber(random.IntN(8)) - 3,
+				Epoch: 5 + inter.Epoch(random.IntN(2))}
 			for range 1 + random.IntN(6) {
 				v.Votes = append(v.Votes, [32]byte{byte(1 + random.IntN(4)/3)})
 			}
@@ -173,7 +175,8 @@ func TestVotesForEpochsAreCountedAndFound(t *testing.T) {
 	s := newStore(t)
 	l := openLedger(t, s)
 	g := group(t, 1, 1, 1, 1)
-	for i, v := range []inter.EpochVote{{Epoch: 7, Vote: [32]byte{7}}, {Epoch: 7, Vote: [32]byte{7}}, {Epoch: 6, Vote: [32]byte{9}}, {Epoch: 6, Vote: [32]byte{6}}} {
+	for i, v := range []inter.EpochVote{{Epoch: 7, Vote: [32]byte{7}}, {Epoch: 7, Vote: [32]byte{7}},
+		{Epoch: 6, Vote: [32]byte{9}}, {Epoch: 6, Vote: [32]byte{6}}} {
 		if err := l.AddEpoch(event(byte(i), inter.ValidatorID(i+1)), &v, g); err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +315,8 @@ func TestVotersAreKnownByTheirIDs(t *testing.T) {
 			t.Errorf("after %d votes of one index the weight is %x", i+1, got)
 		}
 	}
-	if err := errors.Join(l.AddSignedBlocks(votes(3, 5, 11, 1), before), l.AddSignedBlocks(votes(4, 5, 11, 1), before)); err != nil {
+	if err := errors.Join(l.AddSignedBlocks(votes(3, 5, 11, 1), before),
+		l.AddSignedBlocks(votes(4, 5, 11, 1), before)); err != nil {
 		t.Fatal(err)
 	}
 	write(t, s, l)
@@ -360,7 +364,8 @@ func TestTalliesOfABlockAreFoundAmongTheirOwn(t *testing.T) {
 	l := openLedger(t, s)
 	g := group(t, 1, 1, 1, 1)
 	for i := range 100 {
-		if err := l.AddBlocks(event(byte(i), 1), &inter.BlockVotes{Start: 20 + inter.BlockNumber(i), Epoch: 6, Votes: [][32]byte{{1}, {2}}}, g); err != nil {
+		if err := l.AddBlocks(event(byte(i), 1),
+			&inter.BlockVotes{Start: 20 + inter.BlockNumber(i), Epoch: 6, Votes: [][32]byte{{1}, {2}}}, g); err != nil {
 			t.Fatal(err)
 		}
 	}

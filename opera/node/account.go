@@ -96,11 +96,14 @@ func accountActions() []action {
 		{"account list", "Print the accounts of the keystore", withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.List() })},
 		{"account new", "Make a new account", withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.Create() })},
 		{"account update", "Change accounts' passwords: ADDRESS...", withWallet(1, -1, "No accounts specified to update", (*wallet.Wallet).Update)},
-		{"account import", "Make an account of a private key: FILE", withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error { return w.Import(words[0]) })},
-		{"wallet import", "Make an account of a wallet of Ethereum's presale: FILE", withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error { return w.ImportPresale(words[0]) })},
+		{"account import", "Make an account of a private key: FILE",
+			withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error { return w.Import(words[0]) })},
+		{"wallet import", "Make an account of a wallet of Ethereum's presale: FILE",
+			withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error { return w.ImportPresale(words[0]) })},
 		{"validator new", "Make a new validator's key", withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.CreateValidator() })},
-		{"validator convert", "Make an account's key that of a validator: ADDRESS|FILE PUBLIC-KEY", withWallet(2, 2, "This command requires 2 arguments.", func(w *wallet.Wallet, words []string) error {
-			return w.ConvertToValidator(words[0], words[1])
-		})},
+		{"validator convert", "Make an account's key that of a validator: ADDRESS|FILE PUBLIC-KEY",
+			withWallet(2, 2, "This command requires 2 arguments.", func(w *wallet.Wallet, words []string) error {
+				return w.ConvertToValidator(words[0], words[1])
+			})},
 	}
 }

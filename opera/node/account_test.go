@@ -34,7 +34,8 @@ var (
 )
 
 func answer(code int, out, said, dir string) answered {
-	return answered{code, fresh.ReplaceAllString(strings.ReplaceAll(out, dir, "DIR"), "KEY"), strings.ReplaceAll(fails.FindString(said), dir, "DIR")}
+	return answered{code, fresh.ReplaceAllString(strings.ReplaceAll(out, dir, "DIR"), "KEY"),
+		strings.ReplaceAll(fails.FindString(said), dir, "DIR")}
 }
 
 // ourAnswer runs a command of ours.
@@ -115,7 +116,8 @@ func TestCommandsAboutKeysAreGoOperas(t *testing.T) {
 		return path
 	}
 	key := at("key", "163f5f0f9a621d72fedd85ffca3d08d131ab4e812181e0d30ffd1c885d20aac7\n")
-	secret, other, presale := at("secret", "secret\r\nmore\n"), at("other", "other\n"), at("presale", `{"encseed": "00", "ethaddr": "00"}`)
+	secret, other, presale := at("secret", "secret\r\nmore\n"), at("other", "other\n"), at("presale",
+		`{"encseed": "00", "ethaddr": "00"}`)
 	none := filepath.Join(all, "none")
 	a, b := filepath.Join(all, "a"), filepath.Join(all, "b")
 	for _, c := range []struct {
@@ -201,8 +203,10 @@ func TestUnlockingAccountsIsGoOperas(t *testing.T) {
 		"--nodiscover", "--nat", "none", "--maxpeers", "0", "--datadir.minfreedisk", "0", "--ipcdisable"}
 	for _, c := range []struct{ input, args string }{
 		{"one\n", "--keystore " + keys + " --unlock " + name}, {"x\ny\nz\n", "--keystore " + keys + " --unlock " + name},
-		{"one\ntwo\n", "--keystore " + keys + " --unlock 0,1"}, {"", "--keystore " + keys + " --unlock 0"}, {"", "--keystore " + keys + " --unlock 7"},
-		{"", "--keystore " + keys + " --unlock 0,1 --password " + good}, {"", "--keystore " + keys + " --unlock 0,1 --password " + bad},
+		{"one\ntwo\n", "--keystore " + keys + " --unlock 0,1"}, {"", "--keystore " + keys + " --unlock 0"},
+		{"", "--keystore " + keys + " --unlock 7"},
+		{"", "--keystore " + keys + " --unlock 0,1 --password " + good},
+		{"", "--keystore " + keys + " --unlock 0,1 --password " + bad},
 		{"one\n", "--keystore " + twice + " --unlock " + name}, {"x\n", "--keystore " + twice + " --unlock " + name},
 	} {
 		args := append(slices.Clone(node), append(strings.Fields(c.args), "js", script)...)

@@ -80,8 +80,10 @@ func actions() []action {
 // elsewhere are commands of go-opera's that mean nothing here, and what to do instead.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"import evm":      "the state has no nodes by their hashes to add to; it comes whole with `import genesis` or `import datadir`",
-		"export evm-keys": "the keys are those of nodes by their hashes, for --export.evm.exclude, which leaves nothing out here; `export genesis` exports the state",
+		"import evm": "the state has no nodes by their hashes to add to; it comes whole with `import genesis` " +
+			"or `import datadir`",
+		"export evm-keys": "the keys are those of nodes by their hashes, for --export.evm.exclude, which leaves " +
+			"nothing out here; `export genesis` exports the state",
 	}
 }
 
@@ -278,7 +280,8 @@ func (l *invocation) options() (Options, error) {
 	t := &l.Tarn
 	o := Options{
 		Manager: systemd.FromEnvironment(),
-		Dir:     l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch, MinFree: t.MinFreeDiskMB << 20,
+		Dir:     l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch,
+		MinFree: t.MinFreeDiskMB << 20,
 		History: chain.HistoryOptions{OldDir: t.HistoryDir, States: t.States},
 	}
 	switch {

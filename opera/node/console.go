@@ -92,7 +92,8 @@ func (l *invocation) withConsole(ctx context.Context, client *gethrpc.Client, wo
 		return fatal{fmt.Errorf("Failed to start the JavaScript console: %w", err)}
 	}
 	c, err := console.New(ctx, console.Options{
-		Client: client, Out: l.out, Terminal: l.keys.terminal, Scripts: l.Run.JSPath, History: filepath.Join(l.Node.DataDir, "history"),
+		Client: client, Out: l.out, Terminal: l.keys.terminal, Scripts: l.Run.JSPath,
+		History: filepath.Join(l.Node.DataDir, "history"),
 	})
 	if err != nil {
 		return failed(err)

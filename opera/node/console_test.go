@@ -33,7 +33,8 @@ func TestTheConsolePrintsWhatGoOperasDoes(t *testing.T) {
 		}
 	}()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "s.js"), []byte(`console.log("script", ftm.blockNumber); 1`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "s.js"), []byte(`console.log("script", ftm.blockNumber); 1`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	list, err := os.ReadFile(filepath.Join("testdata", "console.txt"))
@@ -72,7 +73,8 @@ func TestTheConsolePrintsWhatGoOperasDoes(t *testing.T) {
 	args := []string{"attach", "--datadir", dir, node.URL()}
 	input := "ftm.blockNumber\nvar a = {\nx: 1}\n\na\npersonal.newAccount()\none\ntwo\nexit\n"
 	want, got := theirAnswer(t, peer, dir, input, args...), ourAnswer(t, dir, input, args...)
-	want.out, got.out = strings.Replace(frames.ReplaceAllString(want.out, ""), "GoError", "Error", 1), frames.ReplaceAllString(got.out, "")
+	want.out, got.out = strings.Replace(frames.ReplaceAllString(want.out, ""), "GoError",
+		"Error", 1), frames.ReplaceAllString(got.out, "")
 	if got != want {
 		t.Errorf("a conversation:\nours     %+v\ngo-opera %+v", got, want)
 	}

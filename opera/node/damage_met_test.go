@@ -74,7 +74,8 @@ func questions(t *testing.T, n *Node) []question {
 	from := common.HexToAddress("0x239fa7623354ec26520de878b52f13fe84b06971")
 	sfc := common.HexToAddress("0xfc00face00000000000000000000000000000000")
 	all := []question{
-		{"eth_getBalance", []any{from, "latest"}}, {"eth_getCode", []any{sfc, "latest"}}, {"eth_getBalance", []any{from, "0x2"}},
+		{"eth_getBalance", []any{from, "latest"}}, {"eth_getCode", []any{sfc, "latest"}},
+		{"eth_getBalance", []any{from, "0x2"}},
 		{"eth_getStorageAt", []any{sfc, "0x0", "latest"}}, {"eth_getProof", []any{sfc, []string{"0x0"}, "latest"}},
 		{"eth_call", []any{map[string]any{"to": sfc, "data": "0x18160ddd"}, "latest"}},
 		{"eth_estimateGas", []any{map[string]any{"from": from, "to": sfc, "data": "0x18160ddd"}}},
@@ -83,13 +84,15 @@ func questions(t *testing.T, n *Node) []question {
 	}
 	for b := inter.BlockNumber(2); b <= v.Head().Number; b += 3 {
 		number := fmt.Sprintf("0x%x", uint64(b))
-		all = append(all, question{"eth_getBlockByNumber", []any{number, true}}, question{"debug_traceBlockByNumber", []any{number}})
+		all = append(all, question{"eth_getBlockByNumber", []any{number, true}}, question{"debug_traceBlockByNumber",
+			[]any{number}})
 		block, err := v.Block(b)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, tx := range block.Txs {
-			all = append(all, question{"eth_getTransactionReceipt", []any{tx.Hash()}}, question{"eth_getTransactionByHash", []any{tx.Hash()}})
+			all = append(all, question{"eth_getTransactionReceipt", []any{tx.Hash()}},
+				question{"eth_getTransactionByHash", []any{tx.Hash()}})
 		}
 	}
 	return all
@@ -137,7 +140,8 @@ func TestDamageThatARequestMeetsIsSaid(t *testing.T) {
 			if log := said.String(); !regexp.MustCompile(`level=ERROR .*damaged.*--genesis FILE.*` + c.path).MatchString(log) {
 				t.Errorf("the log says %s", log)
 			}
-			if err := newHealth(n, &beside{}, time.Minute, time.Now()).ready(time.Now()); err == nil || strings.Contains(err.Error(), dir) {
+			if err := newHealth(n, &beside{}, time.Minute, time.Now()).ready(time.Now()); err == nil ||
+				strings.Contains(err.Error(), dir) {
 				t.Errorf("it is ready: %v", err)
 			}
 		})

@@ -140,7 +140,8 @@ func (a answers) block(v *chain.View, number inter.BlockNumber, accounts map[com
 	if err != nil || b == nil {
 		a.add(name, nil, err)
 	} else {
-		raw, err := rlp.EncodeToBytes([]any{b.ID, uint64(b.Time), b.GasUsed, b.Events, b.Internal, b.Skipped, b.Txs, b.Senders, b.Receipts})
+		raw, err := rlp.EncodeToBytes([]any{b.ID, uint64(b.Time), b.GasUsed, b.Events, b.Internal, b.Skipped, b.Txs,
+			b.Senders, b.Receipts})
 		a.add(name, fmt.Sprintf("%x", raw), err)
 		for i, tx := range b.Txs {
 			accounts[b.Senders[i]] = true

@@ -110,23 +110,28 @@ func (v *shown) panels() []dashboard.Panel {
 		dashboard.Panel{Group: chain, Title: "Age of the newest block", Unit: dashboard.Seconds, Help: "A network without transactions makes few blocks.",
 			Series: []dashboard.Series{{Name: "age", Value: v.headGauge(func() float64 { return time.Since(v.at.at).Seconds() })}}},
 		dashboard.Panel{Group: chain, Title: "Transactions and blocks", Unit: dashboard.PerSecond, Series: []dashboard.Series{
-			rate("transactions", 0, func() float64 { return float64(made.txs.Load()) }), rate("blocks", 0, func() float64 { return float64(made.blocks.Load()) }),
+			rate("transactions", 0, func() float64 { return float64(made.txs.Load()) }),
+			rate("blocks", 0, func() float64 { return float64(made.blocks.Load()) }),
 			rate("skipped transactions", 0, func() float64 { return float64(made.skipped.Load()) }),
 		}},
-		dashboard.Panel{Group: chain, Title: "Gas", Unit: dashboard.PerSecond, Series: []dashboard.Series{rate("gas", 0, func() float64 { return float64(made.gas.Load()) })}},
+		dashboard.Panel{Group: chain, Title: "Gas", Unit: dashboard.PerSecond,
+			Series: []dashboard.Series{rate("gas", 0, func() float64 { return float64(made.gas.Load()) })}},
 		dashboard.Panel{Group: chain, Title: "Transactions that wait", Unit: dashboard.Count, Series: []dashboard.Series{
-			{Name: "can be executed", Value: func() float64 { return float64(v.pending) }}, {Name: "wait for others", Value: func() float64 { return float64(v.queued) }},
+			{Name: "can be executed", Value: func() float64 { return float64(v.pending) }},
+			{Name: "wait for others", Value: func() float64 { return float64(v.queued) }},
 		}},
 		dashboard.Panel{Group: net, Title: "From and to peers", Unit: dashboard.BitsSecond, Series: []dashboard.Series{
 			rate("in", 8, func() float64 { return v.in }), rate("out", 8, func() float64 { return v.out }),
 		}},
-		dashboard.Panel{Group: net, Title: "Peers", Unit: dashboard.Count, Series: []dashboard.Series{{Name: "peers", Value: func() float64 { return float64(v.peers) }}}},
+		dashboard.Panel{Group: net, Title: "Peers", Unit: dashboard.Count,
+			Series: []dashboard.Series{{Name: "peers", Value: func() float64 { return float64(v.peers) }}}},
 		dashboard.Panel{Group: api, Title: "Requests", Unit: dashboard.PerSecond, Series: []dashboard.Series{
 			rate("all", 0, func() float64 { return v.calls }), rate("failed", 0, func() float64 { return v.failures }),
 		}},
-		dashboard.Panel{Group: api, Title: "Time for an answer", Unit: dashboard.Seconds, Help: "Of the last requests, as go-ethereum's library samples them.", Series: []dashboard.Series{
-			{Name: "median", Value: v.time(0)}, {Name: "99 %", Value: v.time(1)}, {Name: "longest", Value: v.time(2)},
-		}},
+		dashboard.Panel{Group: api, Title: "Time for an answer", Unit: dashboard.Seconds,
+			Help: "Of the last requests, as go-ethereum's library samples them.", Series: []dashboard.Series{
+				{Name: "median", Value: v.time(0)}, {Name: "99 %", Value: v.time(1)}, {Name: "longest", Value: v.time(2)},
+			}},
 	)
 }
 
@@ -138,6 +143,13 @@ func (v *shown) figures() []dashboard.Figure {
 		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count, Help: "Blocks; peers claim them", Value: v.headGauge(func() float64 {
 			return max(0, float64(v.highest)-float64(v.at.block))
 		})},
+		dashboard.Figure{Group: group, Title: "Epoch", Unit: dashboard.Count, Value: v.known(func() float64 {
+			return float64(v.at.epoch)
+		})},
+		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count,
+			Help: "Blocks; peers claim them", Value: v.known(func() float64 {
+				return max(0, float64(v.highest)-float64(v.at.block))
+			})},
 		dashboard.Figure{Group: group, Title: "Validator", Unit: dashboard.Text, Words: func() string {
 			r := v.m.beside.Load()
 			switch {

@@ -93,11 +93,13 @@ func (w *diskWatch) look(now time.Time) {
 		w.o.Log.Warn("Failed to get free disk space", "err", err)
 	case err != nil:
 	case left < w.o.MinFree:
-		w.stop(fmt.Errorf("low disk space: %d MB are free on the disk of %s, less than the %d of --datadir.minfreedisk", left>>20, w.o.Dir, w.o.MinFree>>20))
+		w.stop(fmt.Errorf("low disk space: %d MB are free on the disk of %s, less than the %d of --datadir.minfreedisk",
+			left>>20, w.o.Dir, w.o.MinFree>>20))
 	case left < scarce != w.full:
 		w.full = !w.full
 		if w.full {
-			w.o.Log.Error("The disk is full: no transactions are taken, and no events made, until there is room", "available", fmt.Sprintf("%d MB", left>>20), "path", w.o.Dir)
+			w.o.Log.Error("The disk is full: no transactions are taken, and no events made, until there is room",
+				"available", fmt.Sprintf("%d MB", left>>20), "path", w.o.Dir)
 			return
 		}
 		w.o.Log.Info("The disk has room again", "available", fmt.Sprintf("%d MB", left>>20), "path", w.o.Dir)

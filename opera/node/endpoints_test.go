@@ -89,7 +89,8 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	call("", "admin_stopHTTP")
 	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "", "admin")
 	http.DefaultClient.CloseIdleConnections() // of what was served there before
-	body, err := http.Post("http://"+second, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"admin_stopHTTP"}`))
+	body, err := http.Post("http://"+second,
+		"application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"admin_stopHTTP"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

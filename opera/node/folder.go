@@ -43,12 +43,16 @@ func (l *invocation) inUse() error {
 // openFolder takes the lock and looks at what is there.
 func (n *Node) openFolder() error {
 	if text, err := os.ReadFile(filepath.Join(n.o.Dir, errlock)); err == nil {
-		return fmt.Errorf("Node isn't allowed to start due to a previous error. Please fix the issue and then delete file %q. Error message:\n%.5000s",
+		return fmt.Errorf(
+			"Node isn't allowed to start due to a previous error. Please fix the issue and then delete file %q. "+
+				"Error message:\n%.5000s",
 			filepath.Join(n.o.Dir, errlock), text)
 	}
 	for _, name := range operas {
 		if _, err := os.Stat(filepath.Join(n.dir(), name)); err == nil {
-			return fmt.Errorf("%s is a folder of go-opera's: take it over into another one, `tarn opera --datadir OTHER import datadir %s`, and start with --datadir OTHER", n.dir(), n.o.Dir)
+			return fmt.Errorf(
+				"%s is a folder of go-opera's: take it over into another one, `tarn opera --datadir OTHER import "+
+					"datadir %s`, and start with --datadir OTHER", n.dir(), n.o.Dir)
 		}
 	}
 	if n.o.Genesis == nil {

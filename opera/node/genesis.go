@@ -46,7 +46,9 @@ func (b *Beginning) open(n *Node, read func(unit string, done, size uint64)) (ge
 	case b.Trust:
 		n.o.Log.Warn("Genesis file doesn't refer to any trusted preset")
 	default:
-		err = fmt.Errorf("genesis file %s doesn't refer to any trusted preset. Enable experimental genesis with --genesis.allowExperimental", b.File)
+		err = fmt.Errorf(
+			"genesis file %s doesn't refer to any trusted preset. Enable experimental genesis with "+
+				"--genesis.allowExperimental", b.File)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -102,7 +104,8 @@ func (n *Node) apply(ctx context.Context, source genesis.Source, p *lifecycle.Pr
 	n.o.Log.Info("Applying genesis", "header", fmt.Sprint(source.Header()), "engine", n.o.Engine.Kind)
 	watched := &watched{Source: source, ctx: ctx, progress: p, puts: &counting{Store: n.store}}
 	stop := watched.tell(n)
-	err := chain.ApplyGenesis(chain.Options{Store: watched.puts, History: n.history, Warn: func(err error) { n.o.Log.Warn(err.Error()) }}, watched)
+	err := chain.ApplyGenesis(chain.Options{Store: watched.puts, History: n.history,
+		Warn: func(err error) { n.o.Log.Warn(err.Error()) }}, watched)
 	stop()
 	if err != nil {
 		return fmt.Errorf("apply the genesis: %w", remedy(err))
@@ -141,7 +144,8 @@ func (n *Node) compareGenesis() error {
 		return nil
 	}
 	if n.o.Genesis.Folder != "" {
-		return fmt.Errorf("take over %s: %w in %s; name an empty folder with --datadir", n.o.Genesis.Folder, chain.ErrNotEmpty, n.dir())
+		return fmt.Errorf("take over %s: %w in %s; name an empty folder with --datadir",
+			n.o.Genesis.Folder, chain.ErrNotEmpty, n.dir())
 	}
 	source, close, err := n.o.Genesis.open(n, nil)
 	if err != nil {
@@ -159,7 +163,8 @@ func (n *Node) compareGenesis() error {
 		return fmt.Errorf("the state in %s: %w", n.stateDir(), err)
 	}
 	if got.GenesisID != want.ID {
-		return fmt.Errorf("genesis mismatch: the chain in %s began with %x, and the genesis is %x", n.dir(), got.GenesisID, want.ID)
+		return fmt.Errorf("genesis mismatch: the chain in %s began with %x, and the genesis is %x",
+			n.dir(), got.GenesisID, want.ID)
 	}
 	return nil
 }

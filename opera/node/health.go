@@ -64,14 +64,19 @@ func (h *health) ready(now time.Time) error {
 	if h.highest != nil {
 		highest := max(h.highest(), at.block)
 		if age := now.Sub(at.at); highest > at.block && age > h.age || !h.synced() {
-			return fmt.Errorf("the node catches up, or has no peers: its newest block, %d, is %v old, and peers claim %d", at.block, age.Round(time.Second), highest)
+			return fmt.Errorf(
+				"the node catches up, or has no peers: its newest block, %d, is %v old, and peers claim %d",
+				at.block, age.Round(time.Second), highest)
 		}
 	}
 	if h.lively && still > h.age && at.deserted {
-		return fmt.Errorf("no event will come: the present epoch has no validators, so block %d is the chain's last; requests are answered", at.block)
+		return fmt.Errorf(
+			"no event will come: the present epoch has no validators, so block %d is the chain's last; requests "+
+				"are answered", at.block)
 	}
 	if h.lively && still > h.age {
-		return fmt.Errorf("no event has come for %v: peers send none, or validators make none; the newest block is %d", still.Round(time.Second), at.block)
+		return fmt.Errorf("no event has come for %v: peers send none, or validators make none; the newest block is %d",
+			still.Round(time.Second), at.block)
 	}
 	return nil
 }
@@ -89,16 +94,19 @@ func (h *health) still(now time.Time) time.Duration {
 // room looks for places that are full.
 func (h *health) room() error {
 	if s := h.store(); s.Limit > 0 && s.Free < roomLeast {
-		return fmt.Errorf("the state is full: %d MiB of %d MiB are free; start with a larger --db.limit", s.Free>>20, s.Limit>>20)
+		return fmt.Errorf("the state is full: %d MiB of %d MiB are free; start with a larger --db.limit",
+			s.Free>>20, s.Limit>>20)
 	}
 	left, err := h.free()
 	switch {
 	case err != nil && h.least > 0:
 		return err
 	case err == nil && left < scarce:
-		return fmt.Errorf("the disk is full: %d MiB are free; no transactions are taken, and no events made, until there is room", left>>20)
+		return fmt.Errorf(
+			"the disk is full: %d MiB are free; no transactions are taken, and no events made, until there is room", left>>20)
 	case err == nil && left < h.least:
-		return fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk", left>>20, h.least>>20)
+		return fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk",
+			left>>20, h.least>>20)
 	}
 	return nil
 }

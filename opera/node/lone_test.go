@@ -56,7 +56,8 @@ func lone(n *Node, dir string) error {
 	for {
 		taken := "waits"
 		if pending, queued := w.Stats(); pending+queued < 64 {
-			tx, err := types.SignNewTx(key, n.Chain().Signer(), &types.LegacyTx{Nonce: w.Nonce(from), To: &from, Value: new(big.Int), Gas: 21000, GasPrice: big.NewInt(400e9)})
+			tx, err := types.SignNewTx(key, n.Chain().Signer(), &types.LegacyTx{Nonce: w.Nonce(from), To: &from,
+				Value: new(big.Int), Gas: 21000, GasPrice: big.NewInt(400e9)})
 			if err == nil {
 				err = w.Add(tx)
 			}
@@ -185,7 +186,8 @@ func TestALoneValidatorPausesWhileItsDiskIsFull(t *testing.T) {
 		t.Errorf("on the full disk it ends so: %s", end)
 	}
 	p = playing(t, r)
-	if line := p.until("a start on the full disk", func(line string) bool { return strings.HasPrefix(line, "at ") }); height(line) != height(at) {
+	if line := p.until("a start on the full disk",
+		func(line string) bool { return strings.HasPrefix(line, "at ") }); height(line) != height(at) {
 		t.Errorf("on the full disk it starts with %q, after %q", line, at)
 	}
 	if err := d.Empty(); err != nil {
@@ -204,7 +206,9 @@ func (p *player) fills(d *disk.Disk) string {
 	if err := d.Fill(2 << 20); err != nil { // for an event that is on its way
 		p.t.Fatal(err)
 	}
-	line := p.until("transactions are refused", func(line string) bool { return strings.Contains(line, "the disk of this node is full") })
+	line := p.until("transactions are refused", func(line string) bool {
+		return strings.Contains(line, "the disk of this node is full")
+	})
 	if !strings.Contains(line, "ready the disk is full") {
 		p.t.Errorf("it seems to be ready: %q", line)
 	}

@@ -88,7 +88,9 @@ func (l *invocation) compact(ctx context.Context) error {
 	}
 	return l.existing(ctx, func(_ context.Context, n *Node) error {
 		s := n.Store()
-		l.log.Info("Nothing is to be compacted: freed pages are used again, and libraries compact by themselves; `tarn db convert` makes a smaller copy",
+		l.log.Info(
+			"Nothing is to be compacted: freed pages are used again, and libraries compact by themselves; `tarn db "+
+				"convert` makes a smaller copy",
 			"engine", n.o.Engine.Kind, "bytes", s.Size, "used", s.Used)
 		return nil
 	})
@@ -102,7 +104,8 @@ func (l *invocation) heal(ctx context.Context) error {
 	}
 	return l.existing(ctx, func(_ context.Context, n *Node) error {
 		head := n.Chain().Head()
-		l.log.Info("Recovery is complete, as at every start", "block", head.Number, "id", head.Atropos, "epoch", n.Chain().Epoch().Epoch, "again", n.made.Load())
+		l.log.Info("Recovery is complete, as at every start", "block", head.Number, "id", head.Atropos,
+			"epoch", n.Chain().Epoch().Epoch, "again", n.made.Load())
 		return nil
 	})
 }
@@ -113,7 +116,9 @@ func (l *invocation) transform(ctx context.Context) error {
 		return err
 	}
 	return l.existing(ctx, func(_ context.Context, n *Node) error {
-		l.log.Info("No DB transformation is needed: there is one layout; `tarn db convert` moves a state to another engine", "engine", n.o.Engine.Kind)
+		l.log.Info(
+			"No DB transformation is needed: there is one layout; `tarn db convert` moves a state to another engine",
+			"engine", n.o.Engine.Kind)
 		return nil
 	})
 }
@@ -141,12 +146,15 @@ func (l *invocation) last(ctx context.Context, done string) error {
 			return err
 		}
 		if named && root != have {
-			return fmt.Errorf("%v is not the root of the last state, which is %v: only the last one is checked whole, older ones node by node when they are asked for", root, common.Hash(have))
+			return fmt.Errorf(
+				"%v is not the root of the last state, which is %v: only the last one is checked whole, older ones "+
+					"node by node when they are asked for", root, common.Hash(have))
 		}
 		p := lifecycle.NewProgress(l.log, "Checking", progressEvery)
 		head, counted, err := l.compare(ctx, n)
 		if err == nil {
-			p.Done(done, "root", common.Hash(have).Hex(), "last", head, "accounts", counted.Accounts, "slots", counted.Slots, "codes", counted.Codes)
+			p.Done(done, "root", common.Hash(have).Hex(), "last", head, "accounts", counted.Accounts,
+				"slots", counted.Slots, "codes", counted.Codes)
 		}
 		return err
 	})
@@ -173,7 +181,9 @@ func (l *invocation) pruneState(ctx context.Context) error {
 	}
 	return l.existing(ctx, func(_ context.Context, n *Node) error {
 		s := n.History().States
-		l.log.Info("Nothing is to be pruned: the last state stands alone, and old states are files beside it; a start with --gcmode full or --history.states N keeps fewer",
+		l.log.Info(
+			"Nothing is to be pruned: the last state stands alone, and old states are files beside it; a start with "+
+				"--gcmode full or --history.states N keeps fewer",
 			"bytes", s.LogBytes+s.Index.RunBytes)
 		return nil
 	})

@@ -102,13 +102,15 @@ func (m *metrics) chain(w *exposition.Writer) {
 			w.Gauge(name, "Number of the newest block", float64(at.block))
 		}
 		age := time.Since(at.at)
-		w.Gauge("chain_block_age", "Age of the newest block, in ns; a network without transactions makes few", float64(age))
+		w.Gauge("chain_block_age", "Age of the newest block, in ns; it grows while the network has no transactions",
+			float64(age))
 		w.Gauge("tarn_head_age_seconds", "Age of the newest block", age.Seconds())
 		w.Gauge("tarn_opera_epoch", "The present epoch", float64(at.epoch))
 	}
 	w.Count("tarn_opera_blocks_total", "Blocks made since the start", m.made.blocks.Load())
 	w.Count("tarn_opera_transactions_total", "Transactions executed in those blocks", m.made.txs.Load())
-	w.Count("tarn_opera_skipped_transactions_total", "Transactions in those blocks that could not be executed", m.made.skipped.Load())
+	w.Count("tarn_opera_skipped_transactions_total", "Transactions in those blocks that could not be executed",
+		m.made.skipped.Load())
 	w.Count("tarn_opera_gas_total", "Gas used in those blocks", m.made.gas.Load())
 }
 
@@ -122,24 +124,28 @@ func (r *beside) append(w *exposition.Writer) {
 		w.Gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))
 		w.Gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has", float64(block))
 		w.Gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
-		w.Metric("tarn_opera_refused_handshakes_total", exposition.Counter, "Connections that ended because handshakes did not agree, on either side")
+		w.Metric("tarn_opera_refused_handshakes_total",
+			exposition.Counter, "Connections that ended because handshakes did not agree, on either side")
 		r.peers.Refusals(func(why p2p.Reason, count uint64) { w.Sample(float64(count), "reason", why.String()) })
 		t := r.peers.Taken()
-		w.Metric("tarn_opera_records_total", exposition.Counter, "Votes and records of peers that were taken, beside those of events")
+		w.Metric("tarn_opera_records_total",
+			exposition.Counter, "Votes and records of peers that were taken, beside those of events")
 		for _, part := range []struct {
 			of    string
 			count uint64
-		}{{"epoch_votes", t.EpochVotes}, {"epochs", t.EpochRecords}, {"block_votes", t.BlockVotes}, {"blocks", t.BlockRecords}} {
+		}{{"epoch_votes", t.EpochVotes}, {"epochs", t.EpochRecords}, {"block_votes", t.BlockVotes},
+			{"blocks", t.BlockRecords}} {
 			w.Sample(float64(part.count), "of", part.of)
 		}
-		w.Whether("tarn_opera_synced", "1 once a young event was seen", r.peers.Synced())
+		w.Whether("tarn_opera_synced", "1 once the node has seen a recent event", r.peers.Synced())
 	}
 	if r.ahead != nil {
 		r.ahead.append(w)
 	}
 	silent := r.validator.silence() != nil
-	w.Whether("tarn_opera_validating", "1 while the node speaks for a validator", r.validator != nil && !silent)
-	w.Whether("tarn_opera_validator_silent", "1 when the node's validator says nothing any more until the next start", silent)
+	w.Whether("tarn_opera_validating", "1 while the node emits events for a validator", r.validator != nil && !silent)
+	w.Whether("tarn_opera_validator_silent",
+		"1 when the node's validator says nothing any more until the next start", silent)
 }
 
 // append appends how far a node is on its way to a later epoch.
@@ -148,14 +154,14 @@ func (o *overtaking) append(w *exposition.Writer) {
 	if at == nil {
 		at = &stage{}
 	}
-	w.Gauge("tarn_opera_snap_epoch", "Epoch whose state is downloaded; 0 without one", float64(at.epoch))
-	w.Gauge("tarn_opera_snap_share", "Share of that state that is downloaded", p.Share)
-	w.Gauge("tarn_opera_snap_bytes", "Bytes of the states that were downloaded last", float64(p.Bytes))
+	w.Gauge("tarn_opera_snap_epoch", "Epoch whose state is downloaded; 0 if none", float64(at.epoch))
+	w.Gauge("tarn_opera_snap_share", "Share of that state that is downloaded, 0 to 1", p.Share)
+	w.Gauge("tarn_opera_snap_bytes", "Bytes downloaded of the newest state", float64(p.Bytes))
 	root := 0.0
 	if at.roots {
 		root = at.in.Finished()
 	}
-	w.Gauge("tarn_opera_snap_root_share", "Share of that state of which the root is computed", root)
+	w.Gauge("tarn_opera_snap_root_share", "Share of that state whose root is computed, 0 to 1", root)
 }
 
 // sizes are of what there is on disk (go-opera: cmd/opera/launcher/metrics, which measures
@@ -166,7 +172,8 @@ func (m *metrics) sizes(w *exposition.Writer) {
 	for _, part := range []struct {
 		of    string
 		bytes int64
-	}{{"events", h.Events.LogBytes}, {"blocks", h.Blocks.LogBytes}, {"states", h.States.LogBytes}, {"indexes", h.IndexBytes()}} {
+	}{{"events", h.Events.LogBytes}, {"blocks", h.Blocks.LogBytes}, {"states", h.States.LogBytes},
+		{"indexes", h.IndexBytes()}} {
 		w.Sample(float64(part.bytes), "of", part.of)
 	}
 	w.Gauge("db_size", "Size of the state and the history", float64(m.store().Size+h.Bytes()))

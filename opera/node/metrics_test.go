@@ -73,10 +73,12 @@ func TestSizesHaveEveryFile(t *testing.T) {
 	h.Events.LogBytes, h.Blocks.LogBytes, h.States.LogBytes = 1, 2, 4
 	h.Events.Index.RunBytes, h.Blocks.Index.RunBytes, h.Blocks.Brought.RunBytes = 8, 16, 32
 	h.Blocks.Recorded.RunBytes, h.States.Index.RunBytes = 64, 128
-	m := metrics{store: func() store.Stats { return store.Stats{Size: 256} }, history: func() chain.HistoryStats { return h }}
+	m := metrics{store: func() store.Stats { return store.Stats{Size: 256} },
+		history: func() chain.HistoryStats { return h }}
 	text := exposition.To(nil)
 	m.sizes(text)
-	for _, want := range []string{`{of="events"} 1`, `{of="blocks"} 2`, `{of="states"} 4`, `{of="indexes"} 248`, "\ndb_size 511"} {
+	for _, want := range []string{`{of="events"} 1`, `{of="blocks"} 2`, `{of="states"} 4`, `{of="indexes"} 248`,
+		"\ndb_size 511"} {
 		if !bytes.Contains(text.Bytes(), []byte(want+"\n")) {
 			t.Errorf("no %q in\n%s", want, text.Bytes())
 		}
@@ -90,7 +92,8 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	c := &config.Config{}
 	c.Run.Metrics, c.Run.MetricsAddr, c.Run.MetricsPort = true, "127.0.0.1", port
 	c.Run.Profile.Serve, c.Run.Profile.Address, c.Run.Profile.Port = true, "127.0.0.1", port // as by default
-	c.Node.DataDir, c.Node.HTTPHost, c.Node.HTTPPort, c.Node.HTTPModules = t.TempDir(), "127.0.0.1", loopback.Port(loopback.Address(t)), []string{"eth"}
+	c.Node.DataDir, c.Node.HTTPHost, c.Node.HTTPPort, c.Node.HTTPModules = t.TempDir(), "127.0.0.1", loopback.Port(
+		loopback.Address(t)), []string{"eth"}
 	c.Run.Dashboard = net.JoinHostPort("127.0.0.1", strconv.Itoa(loopback.Port(loopback.Address(t))))
 	l := newServices(c, slog.DiscardHandler)
 	stop, err := l.observe()
@@ -100,7 +103,8 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	at := "http://127.0.0.1:" + strconv.Itoa(port)
 	begins := func() {
 		t.Helper()
-		for path, want := range map[string]int{"/livez": 200, "/healthz": 200, "/readyz": 503, "/metrics": 503, "/debug/pprof/": 200, "/": 404} {
+		for path, want := range map[string]int{"/livez": 200, "/healthz": 200, "/readyz": 503, "/metrics": 503,
+			"/debug/pprof/": 200, "/": 404} {
 			if status, body := ask(t, at+path); status != want {
 				t.Errorf("%s: %d %s", path, status, body)
 			}
@@ -119,21 +123,24 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 			t.Errorf("%s: %d %s", url, status, body)
 		}
 	}
-	for _, want := range []string{`"title":"opera `, `"group":"Disk"`, `"series":["transactions","blocks","skipped transactions"]`} {
+	for _, want := range []string{`"title":"opera `, `"group":"Disk"`,
+		`"series":["transactions","blocks","skipped transactions"]`} {
 		if status, body := ask(t, "http://"+c.Run.Dashboard+"/data"); status != 200 || !strings.Contains(string(body), want) {
 			t.Errorf("the dashboard's numbers: %d, no %s in %.300s", status, want, body)
 		}
 	}
 	families := scrape(t, at+"/debug/metrics/prometheus")
 	for name := range strings.FieldsSeq(operaMetrics) {
-		for deadline := time.Now().Add(time.Minute); families[name] == nil && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); families[name] == nil &&
+			time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			families = scrape(t, at+"/metrics") // those of the process come with its first look
 		}
 		if f := families[name]; f == nil || f.GetHelp() == "" {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	for name, want := range map[string]float64{"chain_head_block": 14, "tarn_opera_epoch": 3, "tarn_opera_blocks_total": 13, "tarn_opera_validating": 0} {
+	for name, want := range map[string]float64{"chain_head_block": 14, "tarn_opera_epoch": 3,
+		"tarn_opera_blocks_total": 13, "tarn_opera_validating": 0} {
 		m := families[name].GetMetric()[0]
 		if got := m.GetGauge().GetValue() + m.GetCounter().GetValue(); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
@@ -161,7 +168,8 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	for _, name := range slices.Concat(b.Metrics(), alerts["node"], alerts["opera"]) {
 		told := func(name string) (string, bool) {
 			f := families[name]
-			return f.GetType().String(), f != nil || name == "up" || strings.Contains(string(text.Bytes()), "\n"+name+" ") // up is Prometheus' own
+			// up is Prometheus' own
+			return f.GetType().String(), f != nil || name == "up" || strings.Contains(string(text.Bytes()), "\n"+name+" ")
 		}
 		if _, ok := boards.Family(name, told); !ok && !strings.HasPrefix(name, "tarn_checkpoint_") { // there is none yet
 			t.Errorf("a board or an alert names %s, which this node does not tell", name)
@@ -192,7 +200,9 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	left, s := uint64(2<<30), store.Stats{Limit: 1 << 30, Free: 512 << 20}
 	var cause, unsupported, silent, hurt error
 	h := &health{
-		cause: func() error { return cause }, unsupported: func() error { return unsupported }, silent: func() error { return silent },
+		cause: func() error { return cause }, unsupported: func() error { return unsupported }, silent: func() error {
+			return silent
+		},
 		hurt: func() error { return hurt },
 		head: func() (headPosition, error) { return at, nil }, highest: func() inter.BlockNumber { return highest }, synced: func() bool { return synced },
 		lively: true, events: func() int64 { return events }, store: func() store.Stats { return s },

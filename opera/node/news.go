@@ -77,7 +77,8 @@ func (n *news) say() {
 		return
 	}
 	b, now := &n.last, n.now()
-	args := []any{"index", b.number, "id", fmt.Sprintf("%d:%d:%x", b.id.Epoch(), b.id.Lamport(), b.id[8:11]), "gas_used", b.gas,
+	args := []any{"index", b.number, "id", fmt.Sprintf("%d:%d:%x", b.id.Epoch(), b.id.Lamport(), b.id[8:11]),
+		"gas_used", b.gas,
 		"txs", fmt.Sprintf("%d/%d", b.txs, b.skipped), "age", blockAge(now.Sub(b.time))}
 	if n.unsaid > 1 {
 		args = append(args, "blocks", n.unsaid)

@@ -34,7 +34,8 @@ func TestBlocksAreSaid(t *testing.T) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 5 || !strings.Contains(lines[0], "index=1 ") || !strings.Contains(lines[0], "age=1s") || strings.Contains(lines[3], "blocks=") ||
+	if len(lines) != 5 || !strings.Contains(lines[0], "index=1 ") || !strings.Contains(lines[0], "age=1s") ||
+		strings.Contains(lines[3], "blocks=") ||
 		!strings.Contains(lines[4], "index=54 ") || !strings.Contains(lines[4], "blocks=50") {
 		t.Errorf("%d lines:\n%s", len(lines), out.String())
 	}
@@ -72,7 +73,8 @@ func TestTheLastBlockIsSaid(t *testing.T) {
 func TestAgesAreGoOperas(t *testing.T) {
 	const day = 24 * time.Hour
 	for d, want := range map[time.Duration]string{
-		0: "0s", 1234567 * time.Microsecond: "1.235s", time.Minute + time.Second: "1m1s", 26*time.Hour + 3*time.Minute + time.Second: "1d2h3m",
+		0: "0s", 1234567 * time.Microsecond: "1.235s", time.Minute + time.Second: "1m1s", 26*time.Hour + 3*time.Minute +
+			time.Second: "1d2h3m",
 		51969 * time.Hour: "6y5d9h", -90 * time.Second: "-1m30s", 31*day + 90*time.Second: "1mo1d1m",
 	} {
 		if got := blockAge(d).String(); got != want {

@@ -162,7 +162,8 @@ func (n *Node) openChain() (err error) {
 func (n *Node) tellOpen(now time.Time) {
 	h, network := n.chain.Head(), n.chain.Network().Name
 	args := []any{"network", network, "epoch", n.chain.Epoch().Epoch, "block", h.Number}
-	if at := time.Unix(0, int64(h.Time)); network != "fake" || at.Sub(time.Unix(0, int64(fakenet.StartTime))) > time.Second {
+	if at := time.Unix(0, int64(h.Time)); network != "fake" ||
+		at.Sub(time.Unix(0, int64(fakenet.StartTime))) > time.Second {
 		args = append(args, "age", blockAge(now.Sub(at).Round(time.Second)))
 	}
 	n.o.Log.Info("Chain is open", append(args, "engine", n.o.Engine.Kind)...)
@@ -249,7 +250,8 @@ func (n *Node) Close() error {
 	given := n.giveBack()
 	err := lifecycle.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
 	if err != nil {
-		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w", n.store.Durable().Irreversible, remedy(err))
+		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w",
+			n.store.Durable().Irreversible, remedy(err))
 	}
 	return errors.Join(given, err, n.closeFiles())
 }

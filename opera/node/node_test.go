@@ -238,7 +238,8 @@ func TestTheDataFolderIsForItsOwnerAlone(t *testing.T) {
 	}
 	for path, want := range map[string]os.FileMode{
 		given: 0o755, filepath.Join(given, "chaindata"): 0o700, filepath.Join(given, "go-opera"): 0o700,
-		filepath.Dir(made): 0o700, made: 0o700, filepath.Join(made, "chaindata"): 0o700, filepath.Join(made, "go-opera"): 0o700,
+		filepath.Dir(made): 0o700, made: 0o700, filepath.Join(made, "chaindata"): 0o700,
+		filepath.Join(made, "go-opera"): 0o700,
 	} {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -317,7 +318,8 @@ func TestTheWriterWorksInTurnUntilTheEnd(t *testing.T) {
 	<-busy
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(time.Millisecond, cancel)
-	if err := n.Do(ctx, func(*chain.Chain) error { t.Error("it is not its turn"); return nil }); !errors.Is(err, context.Canceled) {
+	if err := n.Do(ctx, func(*chain.Chain) error { t.Error("it is not its turn"); return nil }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	wrong := errors.New("wrong")
@@ -328,7 +330,8 @@ func TestTheWriterWorksInTurnUntilTheEnd(t *testing.T) {
 		t.Errorf("the work's error is %v", err)
 	}
 	shut(t, n)
-	if err := n.Do(t.Context(), func(*chain.Chain) error { t.Error("it is closed"); return nil }); !errors.Is(err, ErrClosed) {
+	if err := n.Do(t.Context(),
+		func(*chain.Chain) error { t.Error("it is closed"); return nil }); !errors.Is(err, ErrClosed) {
 		t.Errorf("after the end %v", err)
 	}
 }
@@ -405,7 +408,9 @@ func TestAVersionThatTheNetworkDemandsStopsTheWriter(t *testing.T) {
 	for _, b := range []*chain.Block{
 		log(1, func(l *types.Log) { l.Address[0]++ }), log(1, func(l *types.Log) { l.Topics[0][0]++ }),
 		log(1, func(l *types.Log) { l.Data = l.Data[:31] }), log(1, func(l *types.Log) { l.Topics = nil }),
-		{Receipts: types.Receipts{{Logs: []*types.Log{{Address: epoch.Driver(), Topics: []common.Hash{epoch.UpdateVersion()}, Data: common.LeftPadBytes([]byte{0xe8, 0xd4, 0xa5, 0x2f, 0x43}, 32)}}}}},
+		{Receipts: types.Receipts{
+			{Logs: []*types.Log{{Address: epoch.Driver(), Topics: []common.Hash{epoch.UpdateVersion()},
+				Data: common.LeftPadBytes([]byte{0xe8, 0xd4, 0xa5, 0x2f, 0x43}, 32)}}}}},
 	} {
 		n.handleBlock(b)
 		if err := n.version.unsupportedError(); err != nil {

@@ -23,7 +23,8 @@ type observed struct {
 	health  *health      // nil until the node serves
 }
 
-var errStarting = errors.New("the node is starting: its genesis is applied, its chain opened, or blocks are made again after a crash")
+var errStarting = errors.New(
+	"the node is starting: its genesis is applied, its chain opened, or blocks are made again after a crash")
 
 // open has a node's metrics shown until what is returned is called, before it is closed.
 func (o *observed) open(n *Node) (end func()) {
@@ -142,7 +143,8 @@ func (s *services) observe() (stop func() error, err error) {
 	if s.Run.Metrics && !(p.Serve && at == profiles) {
 		mux := http.NewServeMux()
 		s.observed.mount(mux)
-		if err := s.serveObserved("--metrics", "Starting metrics server", "/debug/metrics/prometheus", at, mux, &begun); err != nil {
+		if err := s.serveObserved("--metrics", "Starting metrics server", "/debug/metrics/prometheus",
+			at, mux, &begun); err != nil {
 			return nil, errors.Join(err, begun.close())
 		}
 	}

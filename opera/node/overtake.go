@@ -149,7 +149,8 @@ func (o *overtaking) waits(what string, args ...any) {
 // over.
 func (o *overtaking) goTo(ctx context.Context, record *inter.EpochRecord) error {
 	last := record.State.BlockState.LastBlock
-	o.n.o.Log.Info("Downloading a state", "epoch", record.Epoch, "block", last.Number, "root", fmt.Sprintf("%x", record.State.BlockState.FinalizedStateRoot))
+	o.n.o.Log.Info("Downloading a state", "epoch", record.Epoch, "block", last.Number,
+		"root", fmt.Sprintf("%x", record.State.BlockState.FinalizedStateRoot))
 	to := &brought{n: o.n}
 	since := o.now()
 	ctx, cancel := context.WithCancel(ctx)
@@ -160,7 +161,8 @@ func (o *overtaking) goTo(ctx context.Context, record *inter.EpochRecord) error 
 		return err
 	}
 	p := o.states.Progress()
-	o.n.o.Log.Info("The state is downloaded", "epoch", record.Epoch, "accounts", p.Accounts, "slots", p.Slots, "codes", p.Codes,
+	o.n.o.Log.Info("The state is downloaded", "epoch", record.Epoch, "accounts", p.Accounts, "slots", p.Slots,
+		"codes", p.Codes,
 		"mb", p.Bytes>>20, "seconds", int(o.now().Sub(since).Seconds()))
 	for o.n.chain.Frontier().Unfilled.Block <= last.Number {
 		o.waits("waits for records of blocks", "block", o.n.chain.Frontier().Unfilled.Block, "of", last.Number)
@@ -180,7 +182,8 @@ func (o *overtaking) tell(ctx context.Context) {
 		switch at := o.at.Load(); {
 		case at == nil:
 		case at.roots:
-			o.n.o.Log.Info("Computing the root of the state", "epoch", at.epoch, "percent", fmt.Sprintf("%.1f", 100*at.in.Finished()))
+			o.n.o.Log.Info("Computing the root of the state",
+				"epoch", at.epoch, "percent", fmt.Sprintf("%.1f", 100*at.in.Finished()))
 		case p.Share < 1:
 			o.n.o.Log.Info("Downloading a state", "epoch", at.epoch, "percent", fmt.Sprintf("%.1f", 100*p.Share),
 				"accounts", p.Accounts, "slots", p.Slots, "codes", p.Codes, "mb", p.Bytes>>20)

@@ -117,7 +117,9 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 	private := nodes("privatenodes", c.PrivateNodes)
 	o.Server.Static, o.Server.Trusted = append(private, o.Server.Static...), append(private, o.Server.Trusted...)
 	if len(private) > 0 && o.Server.DiscoveryV4 {
-		s.log.Warn("Private nodes are kept connected and trusted, but discovery tells of those that take part in it; --nodiscover here or there prevents that")
+		s.log.Warn(
+			"Private nodes are kept connected and trusted, but discovery tells of those that take part in it; " +
+				"--nodiscover here or there prevents that")
 	}
 	var err error
 	if o.Server.Key, err = s.nodeKey(n); err != nil {

@@ -66,7 +66,8 @@ func TestOptionsOfTheNetworkAreCheckedTogether(t *testing.T) {
 	c := &config.Config{}
 	c.Node.DataDir = dir
 	c.Node.P2P.MaxPeers = 5
-	c.Node.P2P.StaticNodes, c.Node.P2P.NAT, c.Node.P2P.NetRestrict, c.Node.P2P.NodeKeyHex = []string{"nobody"}, "somehow", []string{"1.2.3"}, "12"
+	c.Node.P2P.StaticNodes, c.Node.P2P.NAT, c.Node.P2P.NetRestrict, c.Node.P2P.NodeKeyHex = []string{
+		"nobody"}, "somehow", []string{"1.2.3"}, "12"
 	l := newServices(c, slog.DiscardHandler)
 	_, err := l.meet(n, nil, nil)
 	if err == nil {
@@ -126,7 +127,8 @@ func TestOnlyNamedAddressesConnect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := restriction(nil, []string{"nowhere"}); err == nil || !strings.Contains(err.Error(), "iprestrict: couldn't parse IP address nowhere") {
+	if _, err := restriction(nil, []string{"nowhere"}); err == nil ||
+		!strings.Contains(err.Error(), "iprestrict: couldn't parse IP address nowhere") {
 		t.Error(err)
 	}
 }

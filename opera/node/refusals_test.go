@@ -22,7 +22,8 @@ func TestFailedHandshakesAreToldNowAndThen(t *testing.T) {
 		out.Reset()
 		return lines
 	}
-	stranger := p2p.Refusal{Reason: p2p.OtherGenesis, Peer: "12ab", Name: "go-opera/x", Address: "127.0.0.1:5050", Err: errors.New("Genesis object mismatch: 01, not 02")}
+	stranger := p2p.Refusal{Reason: p2p.OtherGenesis, Peer: "12ab", Name: "go-opera/x", Address: "127.0.0.1:5050",
+		Err: errors.New("Genesis object mismatch: 01, not 02")}
 	for range 1000 {
 		r.countRefusal(stranger)
 	}
@@ -37,7 +38,8 @@ func TestFailedHandshakesAreToldNowAndThen(t *testing.T) {
 		t.Fatalf("lines are\n%s", strings.Join(lines, "\n"))
 	}
 	for i, want := range [][]string{
-		{"level=INFO", `msg="Handshake failed"`, "reason=genesis", "peer=12ab", "addr=127.0.0.1:5050", `err="Genesis object mismatch: 01, not 02"`},
+		{"level=INFO", `msg="Handshake failed"`, "reason=genesis", "peer=12ab", "addr=127.0.0.1:5050",
+			`err="Genesis object mismatch: 01, not 02"`},
 		{"level=INFO", "reason=network"}, {"level=WARN", "reason=genesis"},
 	} {
 		for _, part := range want {

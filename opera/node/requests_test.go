@@ -45,7 +45,8 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			var head hexutil.Uint64
-			if err := client.Call(&head, "eth_blockNumber"); err != nil || uint64(head) != uint64(n.Chain().Head().Number) || head == 0 {
+			if err := client.Call(&head, "eth_blockNumber"); err != nil ||
+				uint64(head) != uint64(n.Chain().Head().Number) || head == 0 {
 				t.Errorf("%s: %d, %v", url, head, err)
 			}
 			client.Close()

@@ -77,7 +77,8 @@ func TestTheServiceManagerIsTold(t *testing.T) {
 
 // web3.js is in the program, so its notice must come with it.
 func TestTheLicenceOfTheConsolesLibraryIsShown(t *testing.T) {
-	if out := tarn(t, t.TempDir(), "license"); !strings.HasPrefix(out, "Tarn is licensed under") || !strings.HasSuffix(out, web3js.Licence()) {
+	if out := tarn(t, t.TempDir(), "license"); !strings.HasPrefix(out, "Tarn is licensed under") ||
+		!strings.HasSuffix(out, web3js.Licence()) {
 		t.Errorf("%s", out)
 	}
 }

@@ -23,7 +23,8 @@ func (l *invocation) importFolder(ctx context.Context) error {
 	from := &Beginning{Folder: l.words[0]}
 	return l.withNode(ctx, func(o *Options) { o.Genesis = from }, func(_ context.Context, n *Node) error {
 		head := n.Chain().Head()
-		l.log.Info("The chain is ready", "block", head.Number, "id", head.Atropos, "epoch", n.Chain().Epoch().Epoch, "dir", n.dir())
+		l.log.Info("The chain is ready", "block", head.Number, "id", head.Atropos, "epoch", n.Chain().Epoch().Epoch,
+			"dir", n.dir())
 		return nil
 	})
 }
@@ -42,14 +43,16 @@ func (n *Node) takeOver(ctx context.Context) error {
 		if !errors.As(err, &pruned) || pruned.StatesFrom <= t.StatesFrom {
 			return errors.Join(err, from.Close())
 		}
-		n.o.Log.Warn("The folder does not have all old states; beginning again without the older ones", "from", pruned.StatesFrom, "missing", err)
+		n.o.Log.Warn("The folder does not have all old states; beginning again without the older ones",
+			"from", pruned.StatesFrom, "missing", err)
 		t.StatesFrom = pruned.StatesFrom
 	}
 }
 
 // take tries to take a folder over.
 func (n *Node) take(ctx context.Context, t chain.Takeover) error {
-	if err := n.newStore("the data folder of a go-opera is being taken over; do it again: tarn opera import datadir DIR\n"); err != nil {
+	if err := n.newStore(
+		"the data folder of a go-opera is being taken over; do it again: tarn opera import datadir DIR\n"); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

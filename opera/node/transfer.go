@@ -70,7 +70,8 @@ func (n *Node) Import(ctx context.Context, path string) error {
 		fed, err = c.Feed(ctx, next, func(f chain.Fed) {
 			head := c.Head()
 			done := float64(in.Position()) * float64(f.Bytes) / float64(max(read.Load(), 1))
-			p.Bytes(uint64(done), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch, "events", f.Events+f.Known, "txs", f.Txs,
+			p.Bytes(uint64(done), uint64(info.Size()), "block", head.Number, "epoch", c.Epoch().Epoch,
+				"events", f.Events+f.Known, "txs", f.Txs,
 				"txs/s", int(float64(f.Txs)/max(time.Since(begun).Seconds(), 1e-3)))
 			if err := n.version.unsupportedError(); err != nil {
 				cancel(err)

@@ -62,7 +62,8 @@ func (s *services) validate(n *Node, peers *p2p.Node, pool emitter.Pool) (*valid
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	v := &validator{cancel: cancel, done: make(chan struct{})}
-	s.log.Info("Validating", "validator", c.Validator.ID, "journal", o.Journal, "protection", c.EmitIntervals.DoublesignProtection)
+	s.log.Info("Validating", "validator", c.Validator.ID, "journal", o.Journal,
+		"protection", c.EmitIntervals.DoublesignProtection)
 	go func() {
 		defer close(v.done)
 		if err := em.Run(ctx); err != nil {
@@ -111,9 +112,11 @@ func (nobody) Broadcast(*inter.Payload) {}
 func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, error) {
 	c, i := &s.Emitter, &s.Emitter.EmitIntervals
 	o := emitter.Options{
-		Chain: n.Chain(), Writer: n, Pool: pool, Validator: inter.ValidatorID(c.Validator.ID), Journal: c.PrevEmittedEventFile.Path,
+		Chain: n.Chain(), Writer: n, Pool: pool, Validator: inter.ValidatorID(c.Validator.ID),
+		Journal: c.PrevEmittedEventFile.Path,
 		Intervals: emitter.Intervals{
-			Min: i.Min, Max: i.Max, Confirming: i.Confirming, ParallelInstance: i.ParallelInstanceProtection, DoubleSign: i.DoublesignProtection,
+			Min: i.Min, Max: i.Max, Confirming: i.Confirming, ParallelInstance: i.ParallelInstanceProtection,
+			DoubleSign: i.DoublesignProtection,
 		},
 		Thresholds:       emitter.Thresholds{LimitedTPS: c.LimitedTpsThreshold, NoTxs: c.NoTxsThreshold, Emergency: c.EmergencyThreshold},
 		MaxTxsPerAddress: c.MaxTxsPerAddress, MaxParents: int(c.MaxParents), TxsStale: c.TxsCacheInvalidation, Version: c.VersionToPublish,
@@ -142,7 +145,8 @@ func (s *services) signer() (emitter.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if known != nil && bytes.Equal(crypto.FromECDSAPub(&known.PublicKey), public.Raw) && public.Type == inter.Secp256k1Key {
+	if known != nil && bytes.Equal(crypto.FromECDSAPub(&known.PublicKey), public.Raw) &&
+		public.Type == inter.Secp256k1Key {
 		return emitter.Key{Private: known}, nil
 	}
 	passwords, err := wallet.ReadPasswords(s.Emitter.Password)

@@ -132,7 +132,8 @@ func TestAValidatorThatMaySignTwiceLocksItsNode(t *testing.T) {
 		t.Error(cause)
 	}
 	shut(t, n)
-	if _, err := Open(t.Context(), options(dir, io.Discard)); err == nil || !strings.Contains(err.Error(), "isn't allowed to start") {
+	if _, err := Open(t.Context(), options(dir, io.Discard)); err == nil ||
+		!strings.Contains(err.Error(), "isn't allowed to start") {
 		t.Error(err)
 	}
 	if err := os.Remove(filepath.Join(dir, errlock)); err != nil {
@@ -203,7 +204,8 @@ func TestAValidatorsKeyIsUnlocked(t *testing.T) {
 	folder := filepath.Join(dir, "keystore", "validator")
 	put := func(name string, text []byte) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, name), text, 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(folder, 0o700),
+			os.WriteFile(filepath.Join(folder, name), text, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -29,7 +29,8 @@ func (v *version) read(c *chain.Chain) error {
 	}
 	defer view.Close()
 	// What came before the chain's own blocks was for those who made them.
-	q := chain.LogQuery{From: c.First(), To: math.MaxUint64, Addresses: []common.Address{epoch.Driver()}, Topics: [][]common.Hash{{epoch.UpdateVersion()}}}
+	q := chain.LogQuery{From: c.First(), To: math.MaxUint64, Addresses: []common.Address{epoch.Driver()},
+		Topics: [][]common.Hash{{epoch.UpdateVersion()}}}
 	err = view.Logs(context.Background(), q, func(l *types.Log) bool {
 		v.hear(l)
 		return true
@@ -65,7 +66,9 @@ func (v *version) unsupportedError() error {
 	if n <= ours {
 		return nil
 	}
-	return fmt.Errorf("Network upgrade %s was activated. Current node version is %s. Please upgrade your node to continue syncing.", versionText(n), versionText(ours))
+	return fmt.Errorf(
+		"Network upgrade %s was activated. Current node version is %s. Please upgrade your node to continue syncing.",
+		versionText(n), versionText(ours))
 }
 
 func versionText(n uint64) string {

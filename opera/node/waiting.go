@@ -91,5 +91,6 @@ func (s *services) priceBounds() gasprice.Bounds {
 		return new(big.Int).SetUint64(n)
 	}
 	o := &s.Opera.GPO
-	return gasprice.Bounds{Max: wei(o.MaxGasPrice), Min: wei(o.MinGasPrice), MinTip: wei(o.MinGasTip), Certainty: o.DefaultCertainty}
+	return gasprice.Bounds{Max: wei(o.MaxGasPrice), Min: wei(o.MinGasPrice), MinTip: wei(o.MinGasTip),
+		Certainty: o.DefaultCertainty}
 }

@@ -81,7 +81,8 @@ func payment(t *testing.T, id inter.ValidatorID, nonce uint64) *types.Transactio
 		t.Fatal(err)
 	}
 	signer := types.NewLondonSigner(new(big.Int).SetUint64(inter.FakeNetwork))
-	tx, err := types.SignNewTx(key, signer, &types.LegacyTx{Nonce: nonce, To: &common.Address{1}, Value: big.NewInt(5), Gas: 21000, GasPrice: big.NewInt(400e9)})
+	tx, err := types.SignNewTx(key, signer, &types.LegacyTx{Nonce: nonce, To: &common.Address{1}, Value: big.NewInt(5),
+		Gas: 21000, GasPrice: big.NewInt(400e9)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,8 @@ func TestATransactionReachesTheOthersAndABlock(t *testing.T) {
 		for _, tx := range []*types.Transaction{tx, gap} {
 			until(t, "a transaction is not executed", func() bool { return isExecuted(t, n.Node, tx.Hash()) })
 		}
-		until(t, "executed transactions wait", func() bool { pending, queued := n.waiting.Stats(); return pending+queued == 0 })
+		until(t, "executed transactions wait",
+			func() bool { pending, queued := n.waiting.Stats(); return pending+queued == 0 })
 		if nonce := n.waiting.Nonce(crypto.PubkeyToAddress(fakeKey(t))); nonce != 2 {
 			t.Errorf("the next nonce is %d", nonce)
 		}

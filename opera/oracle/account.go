@@ -77,10 +77,12 @@ func (d *Deed) Sign(nonce uint64) (*types.Transaction, error) {
 	case types.LegacyTxType:
 		tx = &types.LegacyTx{Nonce: nonce, GasPrice: d.Price, Gas: d.Gas, To: d.To, Value: value, Data: d.Data}
 	case types.AccessListTxType:
-		tx = &types.AccessListTx{ChainID: chain, Nonce: nonce, GasPrice: d.Price, Gas: d.Gas, To: d.To, Value: value, Data: d.Data, AccessList: d.List}
+		tx = &types.AccessListTx{ChainID: chain, Nonce: nonce, GasPrice: d.Price, Gas: d.Gas, To: d.To, Value: value,
+			Data: d.Data, AccessList: d.List}
 	case types.DynamicFeeTxType:
 		tx = &types.DynamicFeeTx{
-			ChainID: chain, Nonce: nonce, GasFeeCap: d.Price, GasTipCap: d.Tip, Gas: d.Gas, To: d.To, Value: value, Data: d.Data, AccessList: d.List,
+			ChainID: chain, Nonce: nonce, GasFeeCap: d.Price, GasTipCap: d.Tip, Gas: d.Gas, To: d.To, Value: value,
+			Data: d.Data, AccessList: d.List,
 		}
 	default:
 		return nil, fmt.Errorf("sign a deed: no transaction has the type %d", d.Type)

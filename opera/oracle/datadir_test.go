@@ -43,7 +43,8 @@ func takeOver(ctx context.Context, t *testing.T, p *Peer, preset string, kinds [
 		t.Fatal(err)
 	}
 	defer n.Kill()
-	l := &live{Network: n, work: w, deeds: Deeds{}, refused: map[string]int{}, used: map[*Account]int{}, price: map[*Account]int64{}}
+	l := &live{Network: n, work: w, deeds: Deeds{}, refused: map[string]int{}, used: map[*Account]int{},
+		price: map[*Account]int64{}}
 	if err := l.drive(ctx, 60); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
@@ -112,7 +113,8 @@ func balances(ctx context.Context, n *Node, w *Work) (all []balance, err error) 
 		for _, a := range w.accounts {
 			b := balance{block: block, address: a.Address}
 			at := hexutil.EncodeUint64(uint64(block))
-			if err := errors.Join(n.Call(ctx, &b.wei, "eth_getBalance", a.Address, at), n.Call(ctx, &b.nonce, "eth_getTransactionCount", a.Address, at)); err != nil {
+			if err := errors.Join(n.Call(ctx, &b.wei, "eth_getBalance", a.Address, at),
+				n.Call(ctx, &b.nonce, "eth_getTransactionCount", a.Address, at)); err != nil {
 				return nil, err
 			}
 			all = append(all, b)
@@ -140,7 +142,8 @@ func sameBalances(c *chain.Chain, all []balance) error {
 			a = &state.Account{}
 		}
 		if a.Balance.ToBig().Cmp(b.wei.ToInt()) != 0 || a.Nonce != uint64(b.nonce) {
-			return fmt.Errorf("%v after block %d has %v wei and nonce %d, the node says %v and %d", b.address, b.block, &a.Balance, a.Nonce, b.wei.ToInt(), b.nonce)
+			return fmt.Errorf("%v after block %d has %v wei and nonce %d, the node says %v and %d",
+				b.address, b.block, &a.Balance, a.Nonce, b.wei.ToInt(), b.nonce)
 		}
 	}
 	if len(all) == 0 {

@@ -77,7 +77,8 @@ func TestAFolderIsTakenOverByCommandAndGoesOn(t *testing.T) {
 	beside(ctx, t, m, ours, c.to)
 	prune(ctx, t, p, theirs, pruned)
 	c = &importing{program: ours.program, to: filepath.Join(dir, "ours-pruned"), from: pruned}
-	if said, err = c.run(ctx, "import", "datadir", c.from); err != nil || !strings.Contains(said, "does not have the states of the blocks 1 to ") {
+	if said, err = c.run(ctx, "import", "datadir", c.from); err != nil ||
+		!strings.Contains(said, "does not have the states of the blocks 1 to ") {
 		t.Errorf("a pruned folder: %v: %s", err, said)
 	}
 	if said, err = c.run(ctx, "check"); err != nil {
@@ -92,7 +93,8 @@ type importing struct {
 }
 
 func (c *importing) command(ctx context.Context, words ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, c.program, append([]string{"--datadir", c.to, "--datadir.minfreedisk", "0"}, words...)...)
+	return exec.CommandContext(ctx, c.program,
+		append([]string{"--datadir", c.to, "--datadir.minfreedisk", "0"}, words...)...)
 }
 
 // run runs a command to its end, and returns what it said.

@@ -18,7 +18,8 @@ import (
 	"tarn/opera/inter"
 )
 
-var followerKills = flag.Int("oracle.followerkills", 2, "times that a node is killed that follows another and answers requests")
+var followerKills = flag.Int("oracle.followerkills", 2,
+	"times that a node is killed that follows another and answers requests")
 
 // A node that follows a validator and answers requests is killed again and again. Each start
 // is at the last block that it told of or above, and has that block as it told; in the end
@@ -99,7 +100,8 @@ func (f *follower) start(ctx context.Context) (*Node, error) {
 	}
 	if err == nil && f.told.Number > 0 {
 		var again BlockAnswer
-		if err = n.Call(ctx, &again, "eth_getBlockByNumber", f.told.Number, false); err == nil && fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", f.told) {
+		if err = n.Call(ctx, &again, "eth_getBlockByNumber", f.told.Number, false); err == nil &&
+			fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", f.told) {
 			err = fmt.Errorf("it told of %+v, and has %+v", f.told, again)
 		}
 	}
@@ -132,7 +134,8 @@ func (f *follower) life(ctx context.Context, random *rand.Rand) error {
 	}()
 	end := time.Now().Add(time.Duration(500+random.IntN(2500)) * time.Millisecond)
 	for time.Now().Before(end) && err == nil {
-		_, err = f.network.Transfer(ctx, 0, inter.ValidatorID(1), common.Address{byte(1 + random.IntN(9))}, big.NewInt(random.Int64N(1e18)))
+		_, err = f.network.Transfer(ctx, 0, inter.ValidatorID(1), common.Address{byte(1 + random.IntN(9))},
+			big.NewInt(random.Int64N(1e18)))
 		time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 	}
 	err = errors.Join(err, n.Kill())

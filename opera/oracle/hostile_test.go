@@ -176,7 +176,8 @@ func (b *besieged) manyTopics(ctx context.Context) {
 func (b *besieged) logs(ctx context.Context) {
 	b.busy.Go(func() {
 		for ctx.Err() == nil {
-			b.send(ctx, b.stranger(9999), &Deed{From: b.poor, To: &b.logger, Gas: 7_000_000, Price: gwei(2000)}) //nolint:errcheck // the next try comes
+			//nolint:errcheck // the next try comes
+			b.send(ctx, b.stranger(9999), &Deed{From: b.poor, To: &b.logger, Gas: 7_000_000, Price: gwei(2000)})
 			pause(ctx, 2*time.Second)
 		}
 	})
@@ -214,7 +215,8 @@ func (b *besieged) unread(ctx context.Context) {
 
 // unfinished sends nearly all of a frame of 15 MiB over each of many WebSockets.
 func (b *besieged) unfinished(ctx context.Context) {
-	frame := append([]byte{0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0, 0, 0}, bytes.Repeat([]byte("a"), 15<<20-100)...)
+	frame := append([]byte{0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0xf0, 0, 0, 0, 0, 0, 0},
+		bytes.Repeat([]byte("a"), 15<<20-100)...)
 	b.each(ctx, func(ctx context.Context, s *stranger) {
 		c, err := s.open(ctx)
 		if err != nil {
@@ -285,7 +287,8 @@ func (b *besieged) idle(ctx context.Context) {
 			return
 		}
 		defer c.Close()
-		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n[", address)
+		fmt.Fprintf(c,
+			"POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n[", address)
 		pause(ctx, time.Minute)
 	})
 }
@@ -322,7 +325,8 @@ func (b *besieged) watch(ctx context.Context) {
 		return b.Nodes[0].Call(ctx, &n, "eth_blockNumber")
 	})
 	go again(&b.paid, &b.blocks, func() error {
-		tx, err := b.Do(ctx, 0, &Deed{From: b.rich, To: &b.rich.Address, Value: big.NewInt(1), Gas: 21_000, Price: gwei(5000)})
+		tx, err := b.Do(ctx, 0, &Deed{From: b.rich, To: &b.rich.Address, Value: big.NewInt(1), Gas: 21_000,
+			Price: gwei(5000)})
 		if err == nil {
 			_, err = b.Await(ctx, tx.Hash())
 		}
@@ -360,8 +364,10 @@ func besiege(t *testing.T, ctx context.Context, program *Peer) *besieged {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := fmt.Sprintf("[Node]\nWSHost = \"127.0.0.1\"\nWSPort = %d\nWSModules = [\"eth\", \"net\", \"web3\", \"debug\", \"trace\"]\n"+
-		"[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 0\n[Tarn]\nTrusted = [\"none\"]\n", loopback.Port(at[0]))
+	settings := fmt.Sprintf(
+		"[Node]\nWSHost = \"127.0.0.1\"\nWSPort = %d\nWSModules = [\"eth\", \"net\", \"web3\", \"debug\", \"trace\"]\n"+
+			"[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 0\n[Tarn]\nTrusted = [\"none\"]\n",
+		loopback.Port(at[0]))
 	network, err := startNetwork(ctx, t.TempDir(), []*Peer{program}, settings, "")
 	if err != nil {
 		t.Fatal(err)
@@ -384,7 +390,8 @@ func (b *besieged) fund(t *testing.T) {
 	for _, d := range []*Deed{
 		{From: b.rich, Gas: 500_000, Price: gwei(2000), made: func(a common.Address) { b.logger = a },
 			Data: common.FromHex("601180600b6000396000f3" + "5b600160006000a15a6113881060005700")},
-		{From: b.rich, To: &b.poor.Address, Gas: 21_000, Price: gwei(2000), Value: new(big.Int).Mul(big.NewInt(1e18), big.NewInt(100_000))},
+		{From: b.rich, To: &b.poor.Address, Gas: 21_000, Price: gwei(2000),
+			Value: new(big.Int).Mul(big.NewInt(1e18), big.NewInt(100_000))},
 	} {
 		tx, err := b.Do(b.ctx, 0, d)
 		if err == nil {
@@ -451,7 +458,9 @@ func TestHonestClientsAreServedBesideHostileOnes(t *testing.T) {
 }
 
 // endure lets an attack go on for a while.
-func (b *besieged) endure(t *testing.T, name string, attack func(*besieged, context.Context), quiet, quietBlocks time.Duration) {
+func (b *besieged) endure(
+	t *testing.T, name string, attack func(*besieged, context.Context), quiet, quietBlocks time.Duration,
+) {
 	ctx, end := context.WithTimeout(b.ctx, *hostileFor)
 	defer end()
 	b.seen()

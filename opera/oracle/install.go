@@ -45,7 +45,8 @@ type Peer struct {
 // minutes. Errors wrap [ErrNoPeer] if they shall not.
 func Judge(ctx context.Context) (*Peer, error) {
 	if os.Getenv("TARN_OPERA") == "" {
-		return nil, fmt.Errorf("%w: TARN_OPERA is not set; \"build\" builds one into the user's cache folder if none is there", ErrNoPeer)
+		return nil, fmt.Errorf(
+			"%w: TARN_OPERA is not set; \"build\" builds one into the user's cache folder if none is there", ErrNoPeer)
 	}
 	return Find(ctx)
 }

@@ -125,7 +125,8 @@ func (l *live) drive(ctx context.Context, deeds int) error {
 	if err := l.settle(ctx); err != nil {
 		return err
 	}
-	if err := l.do(ctx, l.work.deed("transfer", l.work.owner, l.work.accounts[len(l.work.accounts)-1].Address, 21_000, big.NewInt(1), nil)); err != nil {
+	if err := l.do(ctx, l.work.deed("transfer", l.work.owner, l.work.accounts[len(l.work.accounts)-1].Address, 21_000,
+		big.NewInt(1), nil)); err != nil {
 		return err
 	}
 	return l.settle(ctx)
@@ -174,7 +175,8 @@ func liveTrial(ctx context.Context, t *testing.T, p *Peer, r *trial) error {
 		return err
 	}
 	defer n.Kill()
-	l := &live{Network: n, work: w, deeds: Deeds{}, refused: map[string]int{}, used: map[*Account]int{}, price: map[*Account]int64{}}
+	l := &live{Network: n, work: w, deeds: Deeds{}, refused: map[string]int{}, used: map[*Account]int{},
+		price: map[*Account]int64{}}
 	if err := l.drive(ctx, *work); err != nil {
 		return err
 	}

@@ -19,7 +19,8 @@ import (
 	"tarn/opera/inter"
 )
 
-var mixed = flag.Int("oracle.mixed", 0, "rounds of work, crashes and partitions of a network of our validators and go-opera's; 0 is no such network")
+var mixed = flag.Int("oracle.mixed", 0,
+	"rounds of work, crashes and partitions of a network of our validators and go-opera's; 0 is no such network")
 
 // tarn builds our program, which is an opera if that is its name.
 func tarn(ctx context.Context, t *testing.T) string {
@@ -83,7 +84,9 @@ func TestAMixedNetworkAgrees(t *testing.T) {
 		t.Error(err)
 	}
 	block, epoch := c.Votes().Undecided()
-	t.Logf("%d blocks, %d epochs, %d transactions, %d of them sent to ours, %d crashes, %d stops, %v partitions; events by validator: %v; block %d and epoch %d are undecided",
+	t.Logf(
+		"%d blocks, %d epochs, %d transactions, %d of them sent to ours, %d crashes, %d stops, %v partitions; events "+
+			"by validator: %v; block %d and epoch %d are undecided",
 		blocks, c.Epoch().Epoch, m.sent, m.toOurs, m.crashes, m.stops, m.partitions, made, block, epoch)
 	for id := inter.ValidatorID(1); id <= 4; id++ {
 		if made[id] < 3 {
@@ -136,7 +139,8 @@ func (m *mixture) round(ctx context.Context) error {
 		return err
 	}
 	if m.random.IntN(2) == 0 { // the epoch ends
-		d := &Deed{From: m.payers[1], To: &driverAuth, Data: call("advanceEpochs(uint256)").Number(1).Encode(), Gas: 900_000, Price: gwei(400)}
+		d := &Deed{From: m.payers[1], To: &driverAuth, Data: call("advanceEpochs(uint256)").Number(1).Encode(),
+			Gas: 900_000, Price: gwei(400)}
 		if _, err := m.Do(ctx, int(others[m.random.IntN(3)]-1), d); err != nil {
 			return err
 		}
@@ -218,7 +222,8 @@ func (m *mixture) partition(ctx context.Context) error {
 	for i := range ids {
 		quorum := len(second) == 3 && ids[i] != first[0]
 		if !quorum && after[i] != before[i] {
-			return fmt.Errorf("validator %d has made the blocks %d to %d without a quorum: %v|%v", ids[i], before[i]+1, after[i], first, second)
+			return fmt.Errorf("validator %d has made the blocks %d to %d without a quorum: %v|%v",
+				ids[i], before[i]+1, after[i], first, second)
 		}
 	}
 	if err := m.Heal(ctx); err != nil {

@@ -35,7 +35,8 @@ type Network struct {
 
 // unguarded has a validator say what it wants to say at once, whoever else says it, and
 // whatever it said before; and it says something every other second.
-const unguarded = "[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 0\nParallelInstanceProtection = 0\n" +
+const unguarded = "[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = " +
+	"0\nParallelInstanceProtection = 0\n" +
 	"[Emitter.PrevEmittedEventFile]\nPath = \"/dev/null\"\n"
 
 // StartNetwork starts a fakenet of that many validators in folders below dir. Nothing in
@@ -59,7 +60,8 @@ func StartMixed(ctx context.Context, dir string, programs []string) (*Network, e
 
 func startNetwork(ctx context.Context, dir string, programs []*Peer, settings, preset string) (*Network, error) {
 	size := len(programs)
-	n := &Network{programs: programs, settings: settings, preset: preset, dir: dir, size: size, Nodes: make([]*Node, size), payers: map[inter.ValidatorID]*Account{}}
+	n := &Network{programs: programs, settings: settings, preset: preset, dir: dir, size: size,
+		Nodes: make([]*Node, size), payers: map[inter.ValidatorID]*Account{}}
 	for i := range n.Nodes {
 		if err := n.Return(ctx, inter.ValidatorID(i+1)); err != nil {
 			return nil, errors.Join(err, n.Kill())
@@ -194,7 +196,9 @@ func (n *Network) running() (list []*Node) {
 
 // Transfer has a validator of the genesis send an amount to an address, by way of one of the
 // nodes, and returns the transaction's hash.
-func (n *Network) Transfer(ctx context.Context, node int, from inter.ValidatorID, to common.Address, wei *big.Int) (common.Hash, error) {
+func (n *Network) Transfer(
+	ctx context.Context, node int, from inter.ValidatorID, to common.Address, wei *big.Int,
+) (common.Hash, error) {
 	a, ok := n.payers[from]
 	if !ok {
 		var err error

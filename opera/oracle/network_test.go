@@ -72,7 +72,8 @@ func TestANetworkIsRecorded(t *testing.T) {
 	}
 	atropoi, executed := map[common.Hash]bool{}, 0
 	for i, b := range r.Blocks {
-		if int(b.Number) != i+1 || i > 0 && b.ParentHash != r.Blocks[i-1].Hash || b.BaseFee == nil || b.StateRoot == (common.Hash{}) {
+		if int(b.Number) != i+1 || i > 0 && b.ParentHash != r.Blocks[i-1].Hash || b.BaseFee == nil ||
+			b.StateRoot == (common.Hash{}) {
 			t.Errorf("block %d: %+v", i+1, b)
 		}
 		atropoi[b.Hash] = i > 0 // the first one is the genesis'
@@ -94,7 +95,8 @@ func TestANetworkIsRecorded(t *testing.T) {
 		}
 	}
 	if executed != transfers || confirmed != len(r.Blocks)-1 {
-		t.Errorf("%d transactions were executed, want %d; of %d blocks %d have their Atropos among the events", executed, transfers, len(r.Blocks), confirmed)
+		t.Errorf("%d transactions were executed, want %d; of %d blocks %d have their Atropos among the events",
+			executed, transfers, len(r.Blocks), confirmed)
 	}
 	if header, _ := units(t, r.Final); header.NetworkID != inter.FakeNetwork || header.ID == [32]byte{} {
 		t.Errorf("the final genesis is of %v", header)

@@ -20,7 +20,8 @@ import (
 	"tarn/opera/inter"
 )
 
-var networks = flag.String("oracle.networks", "3", "sizes of the fakenets that are compared with go-opera's, with commas between")
+var networks = flag.String("oracle.networks", "3",
+	"sizes of the fakenets that are compared with go-opera's, with commas between")
 
 var work = flag.Int("oracle.work", 150, "transactions of each network of go-operas that is replayed")
 

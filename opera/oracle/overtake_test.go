@@ -18,8 +18,9 @@ import (
 )
 
 var (
-	overtakeKills = flag.Int("oracle.overtakekills", 1, "times that a node is killed that overtakes its network by --syncmode snap")
-	overtakeWork  = flag.Int("oracle.overtakework", 48, "transactions of the network that is overtaken")
+	overtakeKills = flag.Int("oracle.overtakekills", 1,
+		"times that a node is killed that overtakes its network by --syncmode snap")
+	overtakeWork = flag.Int("oracle.overtakework", 48, "transactions of the network that is overtaken")
 )
 
 // A node of ours that begins with --syncmode snap gets records and a state from go-operas, and
@@ -71,7 +72,8 @@ func overtaken(ctx context.Context, t *testing.T, network *Network, program *Pee
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &live{Network: network, work: w, deeds: Deeds{}, refused: map[string]int{}, used: map[*Account]int{}, price: map[*Account]int64{}}
+	l := &live{Network: network, work: w, deeds: Deeds{}, refused: map[string]int{}, used: map[*Account]int{},
+		price: map[*Account]int64{}}
 	if err := l.drive(ctx, *overtakeWork); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,8 @@ func overtaken(ctx context.Context, t *testing.T, network *Network, program *Pee
 			t.Fatalf("%v; %s", err, logOf(config))
 		}
 		w.owner.nonce = uint64(next)
-		tx, err := l.Do(ctx, 0, &Deed{From: w.owner, To: &common.Address{7}, Value: big.NewInt(1), Gas: 21_000, Price: gwei(5000)})
+		tx, err := l.Do(ctx, 0, &Deed{From: w.owner, To: &common.Address{7}, Value: big.NewInt(1), Gas: 21_000,
+			Price: gwei(5000)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +143,8 @@ func overtaken(ctx context.Context, t *testing.T, network *Network, program *Pee
 	if err != nil {
 		t.Error(err)
 	}
-	t.Logf("%d blocks, epoch %d, %d transactions; of %d kills %d ended a way that was begun anew", blocks, epoch, len(l.deeds), *overtakeKills, gone)
+	t.Logf("%d blocks, epoch %d, %d transactions; of %d kills %d ended a way that was begun anew",
+		blocks, epoch, len(l.deeds), *overtakeKills, gone)
 	if log := logOf(config); !strings.Contains(log, goesOver) {
 		t.Errorf("the node has not gone over:\n%s", log)
 	}

@@ -121,7 +121,8 @@ var pooled = flag.Int("oracle.pool", 60, "transactions that go-opera's pool and 
 func TestPoolsTakeWhatGoOperasTake(t *testing.T) {
 	p, ctx := peer(t)
 	for name, settings := range map[string]string{
-		"local": "", "few": "[TxPool]\nNoLocals = true\nAccountSlots = 2\nGlobalSlots = 512\nAccountQueue = 3\nGlobalQueue = 64\n",
+		"local": "",
+		"few":   "[TxPool]\nNoLocals = true\nAccountSlots = 2\nGlobalSlots = 512\nAccountQueue = 3\nGlobalQueue = 64\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())

@@ -75,7 +75,8 @@ func NewSimulation(c *chain.Chain, seed uint64, validators int, out func(raw []b
 	work.Virtual = true
 	s := &Simulation{
 		Rand: work.Rand, Work: work, Spoiled: map[string]int{}, Deeds: Deeds{}, chain: c, out: out,
-		keys: map[string]*ecdsa.PrivateKey{}, clock: c.Epoch().EpochStart + 1e9, senders: map[common.Address]*sender{}, groups: 1,
+		keys: map[string]*ecdsa.PrivateKey{}, clock: c.Epoch().EpochStart + 1e9,
+		senders: map[common.Address]*sender{}, groups: 1,
 	}
 	for id := inter.ValidatorID(1); id <= fakenet.MaxValidators; id++ {
 		a, err := ValidatorAccount(id)

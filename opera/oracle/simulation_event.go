@@ -231,7 +231,8 @@ func (s *Simulation) nonce(v *chain.View, a *Account) (uint64, error) {
 // spoil publishes an event that breaks a rule. What it says is changed; it is signed all
 // the same.
 func (s *Simulation) spoil(m *member, right, self *inter.Payload) error {
-	p := &inter.Payload{Event: right.Event, Txs: right.Txs, Proofs: right.Proofs, EpochVote: right.EpochVote, BlockVotes: right.BlockVotes}
+	p := &inter.Payload{Event: right.Event, Txs: right.Txs, Proofs: right.Proofs, EpochVote: right.EpochVote,
+		BlockVotes: right.BlockVotes}
 	p.Parents = append([]inter.EventID(nil), right.Parents...)
 	switch s.IntN(12) {
 	case 0:

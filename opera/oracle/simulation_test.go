@@ -72,7 +72,8 @@ func TestASimulatedNetworkIsGoOperas(t *testing.T) {
 // everyKind demands that deeds of each kind have succeeded, but for those that cannot.
 func everyKind(t *testing.T, all *Statistics) {
 	t.Helper()
-	vain := map[string]bool{"create a validator badly": true, "usurp": true, "send more than there is": true, "have no gas to create": true}
+	vain := map[string]bool{"create a validator badly": true, "usurp": true, "send more than there is": true,
+		"have no gas to create": true}
 	for kind, f := range all.Fates {
 		if f.Done == 0 && !vain[kind] {
 			t.Errorf("of %d times, %q has never succeeded", f.Sent, kind)

@@ -133,7 +133,8 @@ func (s *Simulation) proof(a, b *member) (*inter.MisbehaviourProof, error) {
 		var p inter.BlockVoteDoublesign
 		p.Block = s.chain.Head().Number
 		for i := range p.Pair {
-			p.Pair[i], err = s.signedBlocks(a, inter.BlockVotes{Start: p.Block, Epoch: s.epoch.Epoch, Votes: [][32]byte{{byte(i)}}})
+			p.Pair[i], err = s.signedBlocks(a,
+				inter.BlockVotes{Start: p.Block, Epoch: s.epoch.Epoch, Votes: [][32]byte{{byte(i)}}})
 			if err != nil {
 				return nil, err
 			}

@@ -146,7 +146,8 @@ func (t *Statistics) epochs(v *chain.View, validators int) error {
 func (t *Statistics) Add(o *Statistics) {
 	for _, n := range []struct{ to, by *int }{
 		{&t.Networks, &o.Networks}, {&t.Blocks, &o.Blocks}, {&t.Txs, &o.Txs}, {&t.Events, &o.Events}, {&t.Epochs, &o.Epochs},
-		{&t.Rules, &o.Rules}, {&t.Upgrades, &o.Upgrades}, {&t.Cheaters, &o.Cheaters}, {&t.Created, &o.Created}, {&t.Skipped, &o.Skipped},
+		{&t.Rules, &o.Rules}, {&t.Upgrades, &o.Upgrades}, {&t.Cheaters, &o.Cheaters}, {&t.Created, &o.Created},
+		{&t.Skipped, &o.Skipped},
 		{&t.Forked, &o.Forked}, {&t.Proven, &o.Proven}, {&t.Spoiled, &o.Spoiled},
 	} {
 		*n.to += *n.by
@@ -164,10 +165,12 @@ func (t *Statistics) Add(o *Statistics) {
 // String is a table of it all.
 func (t *Statistics) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d networks, %d blocks, %d transactions in blocks, %d events\n", t.Networks, t.Blocks, t.Txs, t.Events)
+	fmt.Fprintf(&b, "%d networks, %d blocks, %d transactions in blocks, %d events\n",
+		t.Networks, t.Blocks, t.Txs, t.Events)
 	fmt.Fprintf(&b, "%d epochs sealed, rules changed %d times and upgrades %d times, %d cheaters, %d validators created\n",
 		t.Epochs, t.Rules, t.Upgrades, t.Cheaters, t.Created)
-	fmt.Fprintf(&b, "%d transactions skipped, %d events that fork, %d proofs, %d events that break a rule\n", t.Skipped, t.Forked, t.Proven, t.Spoiled)
+	fmt.Fprintf(&b, "%d transactions skipped, %d events that fork, %d proofs, %d events that break a rule\n",
+		t.Skipped, t.Forked, t.Proven, t.Spoiled)
 	fmt.Fprintf(&b, "%-36s %8s %8s %8s %8s %8s\n", "kind", "refused", "sent", "done", "failed", "left out")
 	for _, kind := range slices.Sorted(maps.Keys(t.Fates)) {
 		f := t.Fates[kind]

@@ -30,7 +30,8 @@ const (
 // sameVotes compares what is decided and voted for with the database of a go-opera that has
 // ended and had the same events.
 func sameVotes(c *chain.Chain, config *Config) error {
-	db, err := leveldb.OpenFile(filepath.Join(config.data(), "chaindata", "leveldb-fsh", "main"), &opt.Options{ReadOnly: true})
+	db, err := leveldb.OpenFile(filepath.Join(config.data(), "chaindata", "leveldb-fsh", "main"),
+		&opt.Options{ReadOnly: true})
 	if err != nil {
 		return fmt.Errorf("open go-opera's database: %w", err)
 	}

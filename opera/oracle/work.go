@@ -80,7 +80,8 @@ func NewWork(seed uint64, validators int) (*Work, error) {
 		w.programs.Pool = append(w.programs.Pool, a.Address)
 	}
 	w.programs.Key = w.accounts[validators].Key
-	w.programs.Pool = append(w.programs.Pool, common.Address{}, common.HexToAddress("0xdead"), evm.WriterAddress, epoch.Driver())
+	w.programs.Pool = append(w.programs.Pool, common.Address{}, common.HexToAddress("0xdead"), evm.WriterAddress,
+		epoch.Driver())
 	return w, nil
 }
 
@@ -124,8 +125,10 @@ func kinds() []kind {
 	return []kind{
 		{14, (*Work).transfer}, {14, (*Work).program}, {18, (*Work).contractCall}, {8, (*Work).storing}, {4, (*Work).large},
 		{5, (*Work).edge}, {3, (*Work).factory},
-		{2, (*Work).createValidator}, {7, (*Work).delegate}, {5, (*Work).undelegate}, {5, (*Work).withdraw}, {4, (*Work).lock},
-		{3, (*Work).relock}, {3, (*Work).unlock}, {4, (*Work).claim}, {4, (*Work).restake}, {3, (*Work).stash}, {2, (*Work).sync},
+		{2, (*Work).createValidator}, {7, (*Work).delegate}, {5, (*Work).undelegate}, {5, (*Work).withdraw},
+		{4, (*Work).lock},
+		{3, (*Work).relock}, {3, (*Work).unlock}, {4, (*Work).claim}, {4, (*Work).restake}, {3, (*Work).stash},
+		{2, (*Work).sync},
 		{2, (*Work).mint}, {1, (*Work).burn}, {1, (*Work).slash},
 		{1, (*Work).advance}, {6, (*Work).changeRules}, {3, (*Work).upgrade}, {2, (*Work).copyCode}, {2, (*Work).raiseNonce},
 		{2, (*Work).batch}, {4, (*Work).execute}, {1, (*Work).usurp},

@@ -46,19 +46,22 @@ func (w *Work) changeRules() *Deed {
 		fmt.Sprintf(`{"Economy":{"BlockMissedSlack":%d}}`, 1+w.IntN(60)),
 		fmt.Sprintf(`{"Economy":{"MinGasPrice":%d}}`, 1+w.Int64N(100e9)),
 		fmt.Sprintf(`{"Economy":{"Gas":{"EventGas":%d,"ParentGas":%d,"ExtraDataGas":%d}}}`, 20_000+w.IntN(20_000), 1000+w.IntN(3000), 10+w.IntN(30)),
-		fmt.Sprintf(`{"Economy":{"Gas":{"BlockVotesBaseGas":%d,"BlockVoteGas":%d,"EpochVoteGas":%d,"MisbehaviourProofGas":%d}}}`,
+		fmt.Sprintf(
+			`{"Economy":{"Gas":{"BlockVotesBaseGas":%d,"BlockVoteGas":%d,"EpochVoteGas":%d,"MisbehaviourProofGas":%d}}}`,
 			1000+w.IntN(100), 500+w.IntN(100), 1500+w.IntN(100), 70_000+w.IntN(3000)),
 		`{"Economy":{"Gas":{"BlockVotesBaseGas":0,"BlockVoteGas":0,"EpochVoteGas":0,"MisbehaviourProofGas":0}}}`,
 		fmt.Sprintf(`{"Economy":{"ShortGasPower":{"AllocPerSec":%d,"MaxAllocPeriod":%d}}}`, 2*alloc+w.Int64N(alloc), int64(30+w.IntN(300))*1e9),
-		fmt.Sprintf(`{"Economy":{"LongGasPower":{"AllocPerSec":%d,"StartupAllocPeriod":%d,"MinStartupGas":%d}}}`, alloc+w.Int64N(alloc), int64(2500+w.IntN(5000))*1e6, 560_000+w.IntN(100_000)),
+		fmt.Sprintf(`{"Economy":{"LongGasPower":{"AllocPerSec":%d,"StartupAllocPeriod":%d,"MinStartupGas":%d}}}`,
+			alloc+w.Int64N(alloc), int64(2500+w.IntN(5000))*1e6, 560_000+w.IntN(100_000)),
 		fmt.Sprintf(`{"Name":"other","NetworkID":%d,"Unknown":[1,{"x":null}],"Dag":null}`, w.IntN(9)),
 	}
 	if w.IntN(6) > 0 {
 		return w.updateRules("change rules", diffs[w.IntN(len(diffs))])
 	}
 	broken := []string{
-		``, `{`, `null`, `7`, `{"Dag":5}`, `{"Dag":{"MaxParents":-1}}`, `{"Economy":{"MinGasPrice":"7"}}`, `{"Dag":{"MaxParents":1e1}}`,
-		`{"Epochs":{"MaxEpochGas":99999999999999999999}}`, `{"Economy":{"MinGasPrice":1.5}}`, "{\"Name\":\"\xff\"}", `{} {}`,
+		``, `{`, `null`, `7`, `{"Dag":5}`, `{"Dag":{"MaxParents":-1}}`, `{"Economy":{"MinGasPrice":"7"}}`,
+		`{"Dag":{"MaxParents":1e1}}`, `{"Epochs":{"MaxEpochGas":99999999999999999999}}`,
+		`{"Economy":{"MinGasPrice":1.5}}`, "{\"Name\":\"\xff\"}", `{} {}`,
 		`{"Economy":{"BlockMissedSlack":20,"Gas":7}}`,
 	}
 	return w.updateRules("change rules badly", broken[w.IntN(len(broken))])
@@ -73,7 +76,8 @@ func (w *Work) upgrade() *Deed {
 	if !w.Virtual {
 		return nil
 	}
-	diff := []string{`"Berlin":true,"London":true`, `"Berlin":true,"London":false`, `"Berlin":false,"London":false`}[w.IntN(3)]
+	diff := []string{`"Berlin":true,"London":true`, `"Berlin":true,"London":false`,
+		`"Berlin":false,"London":false`}[w.IntN(3)]
 	if w.Epoch > early {
 		diff += fmt.Sprintf(`,"Llr":%v`, w.IntN(2) == 0)
 	}
@@ -112,7 +116,8 @@ func (w *Work) raiseNonce() *Deed {
 
 // usurp has somebody call what only others may.
 func (w *Work) usurp() *Deed {
-	d := []*Deed{w.advance(), w.copyCode(), w.mint(), w.govern("", epoch.Driver(), call("advanceEpochs(uint256)").Number(3))}[w.IntN(4)]
+	d := []*Deed{w.advance(), w.copyCode(), w.mint(),
+		w.govern("", epoch.Driver(), call("advanceEpochs(uint256)").Number(3))}[w.IntN(4)]
 	d.Kind, d.From = "usurp", w.anyone()
 	return d
 }
@@ -140,7 +145,8 @@ func (w *Work) driverCall() *epoch.Call {
 	a, b := w.place(), w.place()
 	switch w.IntN(7) {
 	case 0:
-		return call("setBalance(address,uint256)").Address(common.Address{18: 0xba, 19: byte(w.IntN(4))}).Big(big.NewInt(w.Int64N(1e18)))
+		return call("setBalance(address,uint256)").Address(common.Address{18: 0xba,
+			19: byte(w.IntN(4))}).Big(big.NewInt(w.Int64N(1e18)))
 	case 1:
 		return call("setStorage(address,bytes32,bytes32)").Address(a).Number(w.Uint64N(4)).Number(w.Uint64N(3))
 	case 2:

@@ -56,7 +56,8 @@ func (w *Work) program() *Deed {
 // returning is the initial code of a contract with that code.
 func returning(code []byte) []byte {
 	n := len(code)
-	init := []byte{byte(vm.PUSH2), byte(n >> 8), byte(n), byte(vm.DUP1), byte(vm.PUSH1), 13, byte(vm.PUSH1), 0, byte(vm.CODECOPY), byte(vm.PUSH1), 0, byte(vm.RETURN), 0}
+	init := []byte{byte(vm.PUSH2), byte(n >> 8), byte(n), byte(vm.DUP1), byte(vm.PUSH1), 13, byte(vm.PUSH1), 0,
+		byte(vm.CODECOPY), byte(vm.PUSH1), 0, byte(vm.RETURN), 0}
 	return append(init, code...)
 }
 
@@ -142,7 +143,8 @@ func (w *Work) edge() *Deed {
 		return nil
 	}
 	// More than anybody has: a failure that costs all gas. A creation's nonce stays.
-	d := w.deed("send more than there is", from, w.programs.Someone(), 50_000+w.Uint64N(50_000), coins(1_000_000_000_000), nil)
+	d := w.deed("send more than there is", from, w.programs.Someone(), 50_000+w.Uint64N(50_000),
+		coins(1_000_000_000_000), nil)
 	if w.IntN(2) == 0 {
 		d.To, d.Gas = nil, 100_000
 	}

@@ -74,7 +74,8 @@ func (w *Work) undelegate() *Deed {
 	}
 	r := request{s, w.Uint64N(1000)}
 	w.requests = append(w.requests, r)
-	return w.staking("undelegate", s.from, nil, call("undelegate(uint256,uint256,uint256)").Number(uint64(s.to)).Number(r.number).Big(amount))
+	return w.staking("undelegate", s.from, nil,
+		call("undelegate(uint256,uint256,uint256)").Number(uint64(s.to)).Number(r.number).Big(amount))
 }
 
 func (w *Work) withdraw() *Deed {
@@ -119,7 +120,8 @@ func (w *Work) sync() *Deed {
 }
 
 func (w *Work) mint() *Deed {
-	c := call("mintFTM(address,uint256,string)").Address(w.programs.Someone()).Big(coins(w.Int64N(1000))).Bytes([]byte("because"))
+	c := call("mintFTM(address,uint256,string)").Address(w.programs.Someone()).Big(coins(w.Int64N(1000))).Bytes(
+		[]byte("because"))
 	return w.staking("mint", w.owner, nil, c)
 }
 

@@ -41,7 +41,8 @@ func (a archive) BlockRecords(from []byte, each func(key, item []byte) bool) err
 	// filled: nobody has it walked through.
 	end := a.chain.Frontier().Unfilled.Block
 	return view(a.chain, func(v *chain.View) error {
-		for n := max(inter.BlockNumber(binary.BigEndian.Uint64(from)), a.chain.Lowest()); n < max(end, v.Head().Number+1); n++ {
+		for n := max(inter.BlockNumber(binary.BigEndian.Uint64(from)), a.chain.Lowest()); n < max(end,
+			v.Head().Number+1); n++ {
 			record, err := v.BlockRecord(n)
 			if err != nil || record == nil {
 				return err

@@ -49,7 +49,8 @@ func TestRecordsOfAChainAreStreamed(t *testing.T) {
 	if len(packs) == 0 {
 		t.Fatal("no epochs are streamed")
 	}
-	if err := rlp.DecodeBytes(packs[0].item, &pack); err != nil || len(pack.Votes) == 0 || pack.Votes[0].Val.Vote != pack.Record.State.Hash() {
+	if err := rlp.DecodeBytes(packs[0].item, &pack); err != nil || len(pack.Votes) == 0 ||
+		pack.Votes[0].Val.Vote != pack.Record.State.Hash() {
 		t.Errorf("epoch %+v: %v", pack, err)
 	}
 	for _, s := range []struct {

@@ -46,16 +46,19 @@ func meet(t *testing.T, n *Node, ids []inter.EventID) *speaker {
 	t.Helper()
 	s := &speaker{t: t, ids: ids, ours: n.o.Ledger.Network().GenesisID, over: make(chan struct{})}
 	met := make(chan p2p.MsgReadWriter, 1)
-	s.server = &p2p.Server{Config: p2p.Config{PrivateKey: newKey(t), MaxPeers: 1, Name: "speaker", NoDiscovery: true, StaticNodes: []*enode.Node{n.Self()}}}
-	s.server.Protocols = []p2p.Protocol{{Name: protocolName, Version: newest, Length: codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
-		select {
-		case met <- rw:
-		default: // it connects again after an end
-			return errors.New("once is enough")
-		}
-		<-s.over
-		return nil
-	}}, {Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return idle(rw) }}}
+	s.server = &p2p.Server{Config: p2p.Config{PrivateKey: newKey(t), MaxPeers: 1, Name: "speaker", NoDiscovery: true,
+		StaticNodes: []*enode.Node{n.Self()}}}
+	s.server.Protocols = []p2p.Protocol{{Name: protocolName, Version: newest, Length: codes,
+		Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
+			select {
+			case met <- rw:
+			default: // it connects again after an end
+				return errors.New("once is enough")
+			}
+			<-s.over
+			return nil
+		}}, {Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes,
+		Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return idle(rw) }}}
 	if err := s.server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +115,8 @@ func (s *speaker) say(text string) {
 		send(codeGetEvents, list)
 	case word[0] == "request_events" && len(word) == 8:
 		r := request[[]byte]{Session: session[[]byte]{uint32(s.number(word[1])), s.hex(word[2]), s.hex(word[3])},
-			Type: uint8(slices.Index([]string{"ids", "", "events"}, word[4])), Limit: limit{uint32(s.number(word[5])), s.number(word[6])}, MaxChunks: uint32(s.number(word[7]))}
+			Type:  uint8(slices.Index([]string{"ids", "", "events"}, word[4])),
+			Limit: limit{uint32(s.number(word[5])), s.number(word[6])}, MaxChunks: uint32(s.number(word[7]))}
 		send(codeRequestEvents, &r)
 	case word[0] == "message" && len(word) == 3:
 		raw := s.hex(word[2])

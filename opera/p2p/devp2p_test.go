@@ -30,7 +30,8 @@ func TestDevp2psTestsPass(t *testing.T) {
 	if said := run("rlpx", "ping", n.Self().URLv4()); !strings.Contains(said, "fsnap/1 opera/62 opera/63") {
 		t.Errorf("it is greeted with %s", said)
 	}
-	for version, node := range map[string][]string{"discv4": {"--remote", n.Self().String()}, "discv5": {n.Self().String()}} {
+	for version, node := range map[string][]string{"discv4": {"--remote", n.Self().String()},
+		"discv5": {n.Self().String()}} {
 		said := run(append([]string{version, "test", "--listen1", "127.0.0.1", "--listen2", "127.0.0.2"}, node...)...)
 		lines := strings.Split(strings.TrimSpace(said), "\n")
 		last := lines[len(lines)-1]

@@ -30,7 +30,9 @@ func TestNodesFindEachOther(t *testing.T) {
 			defer closeNode(t, known)
 			other := startNode(t, g, func(o *Options) { choose(&o.Server, known.Self()) })
 			defer closeNode(t, other)
-			await(t, "they are connected", 20*time.Second, func() bool { return known.PeerCount() == 1 && other.PeerCount() == 1 })
+			await(t, "they are connected", 20*time.Second, func() bool {
+				return known.PeerCount() == 1 && other.PeerCount() == 1
+			})
 		})
 	}
 }

@@ -28,8 +28,11 @@ type want struct {
 	asked      time.Time
 }
 
-func newFetcher[H hash32](limits *Limits, arrive time.Duration, missing func([]H) []H, ask func(*peer, []H)) *fetcher[H] {
-	return &fetcher[H]{limits: limits, arrive: arrive, missing: missing, ask: ask, wants: map[H]*want{}, load: map[*peer]int{}}
+func newFetcher[H hash32](
+	limits *Limits, arrive time.Duration, missing func([]H) []H, ask func(*peer, []H),
+) *fetcher[H] {
+	return &fetcher[H]{limits: limits, arrive: arrive, missing: missing, ask: ask, wants: map[H]*want{},
+		load: map[*peer]int{}}
 }
 
 // announce notes what a peer has, and asks it for what nobody was asked for yet. What

@@ -39,7 +39,8 @@ func (n *Node) handle(p *peer, m message, release func()) error {
 		return nil
 	case codeEventsChunk:
 		return n.takeChunk(p, m.raw)
-	case codeGetTxs, codeGetEvents, codeRequestEvents, codeRequestBlockVotes, codeRequestBlockRecords, codeRequestEpochPacks:
+	case codeGetTxs, codeGetEvents, codeRequestEvents, codeRequestBlockVotes, codeRequestBlockRecords,
+		codeRequestEpochPacks:
 		release()
 		select {
 		case p.requests <- m:

@@ -88,33 +88,38 @@ func idle(rw p2p.MsgReadWriter) error {
 // connectStranger runs behave on a connection of its own to a node. The connection ends
 // when behave returns, or when the node ends it; gone tells. The stranger goes when leave is
 // called, at the test's end at the latest.
-func connectStranger(t testing.TB, n *Node, name string, behave func(s *stranger)) (gone <-chan struct{}, leave func()) {
+func connectStranger(
+	t testing.TB, n *Node, name string, behave func(s *stranger),
+) (gone <-chan struct{}, leave func()) {
 	t.Helper()
 	done, over := make(chan struct{}), make(chan struct{})
 	network := n.o.Ledger.Network()
 	var once sync.Once
-	server := &p2p.Server{Config: p2p.Config{PrivateKey: newKey(t), MaxPeers: 5, Name: name, NoDiscovery: true, StaticNodes: []*enode.Node{n.Self()}}}
-	server.Protocols = []p2p.Protocol{{Name: protocolName, Version: newest, Length: codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
-		defer once.Do(func() { close(done) })
-		s := &stranger{rw: rw, node: n, over: over}
-		if strings.Contains(name, "mute") {
-			s.read()
+	server := &p2p.Server{Config: p2p.Config{PrivateKey: newKey(t), MaxPeers: 5, Name: name, NoDiscovery: true,
+		StaticNodes: []*enode.Node{n.Self()}}}
+	server.Protocols = []p2p.Protocol{{Name: protocolName, Version: newest, Length: codes,
+		Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
+			defer once.Do(func() { close(done) })
+			s := &stranger{rw: rw, node: n, over: over}
+			if strings.Contains(name, "mute") {
+				s.read()
+				return nil
+			}
+			_ = p2p.Send(rw, codeHandshake, &handshake{Version: newest, Genesis: network.GenesisID})
+			_ = p2p.Send(rw, codeProgress, &Progress{Epoch: 1})
+			if strings.Contains(name, "state") { // which is said in the other protocol
+				s.read()
+				return nil
+			}
+			behave(s)
 			return nil
-		}
-		_ = p2p.Send(rw, codeHandshake, &handshake{Version: newest, Genesis: network.GenesisID})
-		_ = p2p.Send(rw, codeProgress, &Progress{Epoch: 1})
-		if strings.Contains(name, "state") { // which is said in the other protocol
-			s.read()
-			return nil
-		}
-		behave(s)
-		return nil
-	}}, {Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
-		if strings.Contains(name, "state") {
-			behave(&stranger{rw: rw, node: n, over: over})
-		}
-		return idle(rw)
-	}}}
+		}}, {Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes,
+		Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
+			if strings.Contains(name, "state") {
+				behave(&stranger{rw: rw, node: n, over: over})
+			}
+			return idle(rw)
+		}}}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +219,8 @@ func conducts(all [][]byte) map[string]conduct {
 			loop(s, time.Millisecond, func(i int) bool {
 				list := make([]inter.EventID, hardItems)
 				for k := range list {
-					list[k] = inter.NewEventID(inter.Epoch(s.node.intake.epoch.Load()), 1, [32]byte{byte(k), byte(k >> 8), byte(i), byte(i >> 8), 1})
+					list[k] = inter.NewEventID(inter.Epoch(s.node.intake.epoch.Load()), 1,
+						[32]byte{byte(k), byte(k >> 8), byte(i), byte(i >> 8), 1})
 				}
 				return s.send(codeEventIDs, list)
 			})
@@ -244,7 +250,8 @@ func conducts(all [][]byte) map[string]conduct {
 		}},
 		"many streams of all that there is": {false, func(_ testing.TB, s *stranger) {
 			loop(s, time.Millisecond, func(i int) bool {
-				r := &request[[]byte]{Session: session[[]byte]{uint32(i), nil, bytes.Repeat([]byte{255}, 32)}, Limit: limit{999, maxAsked}, Type: typeEvents, MaxChunks: 12}
+				r := &request[[]byte]{Session: session[[]byte]{uint32(i), nil, bytes.Repeat([]byte{255}, 32)},
+					Limit: limit{999, maxAsked}, Type: typeEvents, MaxChunks: 12}
 				return s.send(codeRequestEvents, r)
 			})
 		}},
@@ -266,17 +273,22 @@ func conducts(all [][]byte) map[string]conduct {
 			s.read()
 		}},
 		"votes of epochs that are not known": {false, func(t testing.TB, s *stranger) {
-			votes := ballot(t, 1<<20, 7, inter.BlockVotes{Start: 1 << 30, Epoch: 1 << 20, Votes: make([][32]byte, 64)}, inter.EpochVote{}).SignedBlockVotes()
+			votes := ballot(t, 1<<20, 7, inter.BlockVotes{Start: 1 << 30, Epoch: 1 << 20, Votes: make([][32]byte, 64)},
+				inter.EpochVote{}).SignedBlockVotes()
 			list := slices.Repeat([]*inter.SignedBlockVotes{&votes}, 999)
 			loop(s, time.Millisecond, func(i int) bool { return s.send(codeBlockVotesChunk, []any{uint(i), false, list}) })
 		}},
 		"blocks of nine megabytes that nobody voted for": {false, func(_ testing.TB, s *stranger) {
 			loop(s, 10*time.Millisecond, func(i int) bool {
-				return s.send(codeBlockRecordsChunk, []any{uint(i), false, []any{[]any{[]any{[32]byte{}, [32]byte{}, []any{}, rlp.RawValue(list), uint(1), uint(1)}, uint(1 << 40)}}})
+				return s.send(codeBlockRecordsChunk,
+					[]any{uint(i), false,
+						[]any{[]any{[]any{[32]byte{}, [32]byte{}, []any{}, rlp.RawValue(list), uint(1), uint(1)}, uint(1 << 40)}}})
 			})
 		}},
 		"it is far ahead, and serves nothing": {false, func(_ testing.TB, s *stranger) {
-			loop(s, 10*time.Millisecond, func(int) bool { return s.send(codeProgress, &Progress{Epoch: 1 << 20, Block: 1 << 40}) })
+			loop(s, 10*time.Millisecond, func(int) bool {
+				return s.send(codeProgress, &Progress{Epoch: 1 << 20, Block: 1 << 40})
+			})
 		}},
 		"the answers of another protocol": {true, func(_ testing.TB, s *stranger) {
 			s.send(codeTxs, "text")
@@ -295,7 +307,8 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	quick := func(o *Options) {
 		o.Notice = nil
 		l := &o.Limits
-		l.ChunkWait, l.Restart, l.Progress, l.Handshake, l.Arrive = 300*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond, unhurried, 200*time.Millisecond
+		l.ChunkWait, l.Restart, l.Progress, l.Handshake, l.Arrive = 300*time.Millisecond, 100*time.Millisecond,
+			100*time.Millisecond, unhurried, 200*time.Millisecond
 	}
 	follower := func(l *ledger) *Node {
 		return startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
@@ -318,7 +331,10 @@ func TestHonestPeersAreUnharmedBesideHostileOnes(t *testing.T) {
 	}
 	_, leave := connectStranger(t, b, "opera-mute", nil)
 	leaves = append(leaves, leave)
-	awaitProgress(t, "all strangers are connected", func() (bool, int) { n := int(acted.Load()); return n >= len(list), n })
+	awaitProgress(t, "all strangers are connected", func() (bool, int) {
+		n := int(acted.Load())
+		return n >= len(list), n
+	})
 	for _, to := range []*Node{a, c} {
 		if err := to.AddPeer(b.Self().URLv4()); err != nil {
 			t.Fatal(err)

@@ -33,7 +33,8 @@ func (least) Effective(v *chain.View) *big.Int {
 // openPool opens the pool of a chain.
 func openPool(t testing.TB, l *ledger) *txpool.Pool {
 	t.Helper()
-	pool, err := txpool.New(txpool.Options{Head: txpool.Heads(l.Chain.Chain, least{}), Signer: l.Chain.Chain.Signer(), NoLocals: true})
+	pool, err := txpool.New(txpool.Options{Head: txpool.Heads(l.Chain.Chain, least{}), Signer: l.Chain.Chain.Signer(),
+		NoLocals: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,8 @@ func openPool(t testing.TB, l *ledger) *txpool.Pool {
 func payment(t testing.TB, l *ledger, key *ecdsa.PrivateKey, nonce uint64, data []byte) *types.Transaction {
 	t.Helper()
 	tx, err := types.SignNewTx(key, l.Chain.Chain.Signer(), &types.LegacyTx{
-		Nonce: nonce, GasPrice: big.NewInt(1e13), Gas: 100_000 + 16*uint64(len(data)), To: &common.Address{9}, Value: big.NewInt(1), Data: data,
+		Nonce: nonce, GasPrice: big.NewInt(1e13), Gas: 100_000 + 16*uint64(len(data)), To: &common.Address{9},
+		Value: big.NewInt(1), Data: data,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +79,8 @@ func poolConducts(t testing.TB, l *ledger, waits *types.Transaction) map[string]
 			s.read()
 		}},
 		"a list of millions of transactions": {true, func(_ testing.TB, s *stranger) {
-			_ = s.rw.WriteMsg(p2p.Msg{Code: codeTxs, Size: uint32(len(empty) + 4), Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
+			_ = s.rw.WriteMsg(p2p.Msg{Code: codeTxs, Size: uint32(len(empty) + 4),
+				Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
 			s.read()
 		}},
 		"transactions of who has no money": {false, func(_ testing.TB, s *stranger) {
@@ -103,17 +106,20 @@ func poolConducts(t testing.TB, l *ledger, waits *types.Transaction) map[string]
 		}},
 		"state is asked for in garbage": {true, func(_ testing.TB, s *stranger) { s.send(fsnap.CodeGetCodes, "text") }},
 		"state is asked for in a list of millions": {true, func(_ testing.TB, s *stranger) {
-			_ = s.rw.WriteMsg(p2p.Msg{Code: fsnap.CodeGetNodes, Size: uint32(len(empty) + 4), Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
+			_ = s.rw.WriteMsg(p2p.Msg{Code: fsnap.CodeGetNodes, Size: uint32(len(empty) + 4),
+				Payload: io.MultiReader(bytes.NewReader([]byte{0xfa, 0x90, 0, 0}), bytes.NewReader(empty))})
 		}},
 		"state that is not there is asked for in a loop": {false, func(_ testing.TB, s *stranger) {
 			go s.read()
-			for i := 0; s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: uint64(i), Root: common.Hash{1}, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+			for i := 0; s.send(fsnap.CodeGetAccounts,
+				&fsnap.GetAccounts{ID: uint64(i), Root: common.Hash{1}, To: common.MaxHash, Bytes: 1 << 20}); i++ {
 				time.Sleep(100 * time.Microsecond)
 			}
 		}},
 		"state is asked for in a loop": {false, func(_ testing.TB, s *stranger) {
 			go s.read()
-			for i := 0; s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: uint64(i), Root: held, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+			for i := 0; s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: uint64(i), Root: held, To: common.MaxHash,
+				Bytes: 1 << 20}); i++ {
 				continue
 			}
 		}},
@@ -245,7 +251,8 @@ func TestARequestOfStateCostsNoMemory(t *testing.T) {
 	answer, err := read(fsnap.CodeNodes, len(bomb))
 	_, larger := read(fsnap.CodeNodes, maxMessage+1)
 	runtime.ReadMemStats(&later)
-	for what, err := range map[string]error{"a large request": large, "an unknown code": unknown, "a larger answer than any": larger} {
+	for what, err := range map[string]error{"a large request": large, "an unknown code": unknown,
+		"a larger answer than any": larger} {
 		if !errors.Is(err, fsnap.ErrMalformed) {
 			t.Errorf("%s: %v", what, err)
 		}

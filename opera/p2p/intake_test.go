@@ -23,7 +23,9 @@ type graph struct {
 	slow time.Duration // what verifying takes
 }
 
-func (g *graph) Network() chain.Network                                       { return chain.Network{ID: inter.FakeNetwork} }
+func (g *graph) Network() chain.Network {
+	return chain.Network{ID: inter.FakeNetwork}
+}
 func (g *graph) Present() (Present, error)                                    { return Present{Epoch: 300}, nil }
 func (g *graph) Event(inter.EventID) ([]byte, error)                          { return nil, nil }
 func (g *graph) Events(inter.EventID, func(inter.EventID, []byte) bool) error { return nil }
@@ -268,7 +270,8 @@ func TestEventsOnTheirWayHaveABound(t *testing.T) {
 		from := strangerPeer(limits)
 		peers.Go(func() {
 			for i := range 40 {
-				_ = w.submit(context.Background(), from, [][]byte{rawOf(t, vertex(t, 1000*k+i, inter.NewEventID(300, 1, [32]byte{byte(i), byte(k)})), 0)})
+				_ = w.submit(context.Background(), from,
+					[][]byte{rawOf(t, vertex(t, 1000*k+i, inter.NewEventID(300, 1, [32]byte{byte(i), byte(k)})), 0)})
 				w.budget.mu.Lock()
 				most = max(most, w.budget.n)
 				w.budget.mu.Unlock()

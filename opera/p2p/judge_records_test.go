@@ -23,7 +23,8 @@ func pass(t *testing.T, ctx context.Context, net *oracle.Network, owner *oracle.
 	t.Helper()
 	auth := common.HexToAddress("0xd100ae0000000000000000000000000000000000")
 	selector := binary.BigEndian.Uint32(crypto.Keccak256([]byte("advanceEpochs(uint256)")))
-	tx, err := net.Do(ctx, 0, &oracle.Deed{From: owner, To: &auth, Data: epoch.NewCall(selector).Number(epochs).Encode(), Gas: 900_000, Price: big.NewInt(4e11)})
+	tx, err := net.Do(ctx, 0, &oracle.Deed{From: owner, To: &auth,
+		Data: epoch.NewCall(selector).Number(epochs).Encode(), Gas: 900_000, Price: big.NewInt(4e11)})
 	if err == nil {
 		_, err = net.Await(ctx, tx.Hash())
 	}
@@ -53,7 +54,8 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 		}
 	}
 	pass(t, ctx, net, owner, 2)
-	full, filledIn := openLedger(t, filepath.Join(dir, "full"), validators), openLedger(t, filepath.Join(dir, "filled"), validators)
+	full, filledIn := openLedger(t, filepath.Join(dir, "full"), validators), openLedger(t,
+		filepath.Join(dir, "filled"), validators)
 	a := startNode(t, NewLedger(full.Chain.Chain, full), func(o *Options) {
 		soon(o)
 		o.Records, o.RecordLedger = NewRecords(full.Chain.Chain), NewRecordLedger(full.Chain.Chain, full)
@@ -71,7 +73,8 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 		blocks, err = net.Nodes[0].Blocks(ctx)
 		return err == nil && blocks[len(blocks)-1].Epoch >= epochs
 	})
-	last := inter.BlockNumber(slices.IndexFunc(blocks, func(b oracle.BlockAnswer) bool { return b.Epoch == epochs })) // of the epoch before
+	// of the epoch before
+	last := inter.BlockNumber(slices.IndexFunc(blocks, func(b oracle.BlockAnswer) bool { return b.Epoch == epochs }))
 	await(t, "records of the blocks that go-opera has", time.Minute, func() bool {
 		at := filledIn.Frontier()
 		return at.Unfilled.Block > last && at.Unfilled.Epoch > epochs
@@ -80,7 +83,8 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 	sameBlocks(t, filledIn, blocks[:last])
 	same(t, ctx, full, net.Nodes[0])
 
-	alone, err := p.Start(ctx, oracle.Config{Dir: filepath.Join(dir, "alone"), Validators: validators, Settings: "[Opera]\nAllowSnapsync = true\n"})
+	alone, err := p.Start(ctx, oracle.Config{Dir: filepath.Join(dir, "alone"), Validators: validators,
+		Settings: "[Opera]\nAllowSnapsync = true\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +115,8 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 		if b == nil {
 			t.Fatalf("go-opera lacks block %d", n)
 		}
-		if want := &blocks[n-1]; b.Hash != want.Hash || b.StateRoot != want.StateRoot || b.ReceiptsRoot != want.ReceiptsRoot || b.TransactionsRoot != want.TransactionsRoot {
+		if want := &blocks[n-1]; b.Hash != want.Hash || b.StateRoot != want.StateRoot ||
+			b.ReceiptsRoot != want.ReceiptsRoot || b.TransactionsRoot != want.TransactionsRoot {
 			t.Errorf("block %d is %+v, want %+v", n, b, want)
 		}
 		got = append(got, *b)

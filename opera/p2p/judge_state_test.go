@@ -65,7 +65,8 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 	t.Logf("epoch %d, block %d", began, last)
 
 	folder := filepath.Join(dir, "alone")
-	alone, err := p.Start(ctx, oracle.Config{Dir: folder, Validators: validators, Settings: "[Opera]\nAllowSnapsync = true\n"})
+	alone, err := p.Start(ctx,
+		oracle.Config{Dir: folder, Validators: validators, Settings: "[Opera]\nAllowSnapsync = true\n"})
 	if err != nil {
 		t.Fatal(err)
 	}

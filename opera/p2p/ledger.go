@@ -102,7 +102,9 @@ func (l *chained) Verify(p *inter.Payload) error {
 	return l.Verifier().Verify(p)
 }
 
-func (l *chained) Connect(ctx context.Context, events []*inter.Payload, done func(i int, err error)) (epoch inter.Epoch, err error) {
+func (l *chained) Connect(
+	ctx context.Context, events []*inter.Payload, done func(i int, err error),
+) (epoch inter.Epoch, err error) {
 	err = l.writer.Do(ctx, func(c *chain.Chain) error {
 		for i, p := range events {
 			err := c.Connect(p)

@@ -96,7 +96,8 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 // startNode makes a node of a ledger that listens on this machine only.
 func startNode(t testing.TB, l Ledger, change func(*Options)) *Node {
 	t.Helper()
-	o := Options{Ledger: l, Server: Server{Key: newKey(t), Name: "tarn-opera/test", Listen: "127.0.0.1:0"}, Notice: func(err error) { t.Log(err) }, Limits: DefaultLimits()}
+	o := Options{Ledger: l, Server: Server{Key: newKey(t), Name: "tarn-opera/test", Listen: "127.0.0.1:0"},
+		Notice: func(err error) { t.Log(err) }, Limits: DefaultLimits()}
 	if change != nil {
 		change(&o)
 	}

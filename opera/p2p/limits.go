@@ -11,7 +11,7 @@ import (
 )
 
 // What a peer may ask, send and cost. What each bound keeps a hostile peer from is in
-// docs/testing-faults.md.
+// docs/testing/faults.md.
 
 // What go-opera refuses, or keeps to (gossip/handler.go, gossip/protocols). It is the same for
 // all nodes, so it is not part of [Limits].

@@ -32,8 +32,9 @@ func TestLongListsAreRefusedBeforeTheyCostMemory(t *testing.T) {
 	var before, later runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for what, err := range map[string]error{
-		"events": second(decodeEvents(bomb)), "ids": second(decodeHashes[inter.EventID](bomb)), "hashes": second(decodeHashes[common.Hash](bomb)),
-		"transactions": second(decodeTxs(bomb)), "a chunk": second(decodeEventsChunk(inChunk)), "parts of a chunk": second(decodeEventsChunk(bomb)),
+		"events": second(decodeEvents(bomb)), "ids": second(decodeHashes[inter.EventID](bomb)),
+		"hashes": second(decodeHashes[common.Hash](bomb)), "transactions": second(decodeTxs(bomb)),
+		"a chunk": second(decodeEventsChunk(inChunk)), "parts of a chunk": second(decodeEventsChunk(bomb)),
 	} {
 		if err == nil {
 			t.Errorf("%s: ten million are allowed", what)
@@ -49,13 +50,15 @@ func second[T any](_ T, err error) error { return err }
 
 func TestListsOfNothingAreRefused(t *testing.T) {
 	for what, err := range map[string]error{
-		"events": second(decodeEvents([]byte{0xc0})), "ids": second(decodeHashes[inter.EventID]([]byte{0xc0})), "transactions": second(decodeTxs([]byte{0xc0})),
+		"events": second(decodeEvents([]byte{0xc0})), "ids": second(decodeHashes[inter.EventID]([]byte{0xc0})),
+		"transactions": second(decodeTxs([]byte{0xc0})),
 	} {
 		if !errors.Is(err, errEmpty) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if c, err := decodeEventsChunk(encode(t, []any{uint(5), true, []any{}, []any{}})); err != nil || !c.Done || c.Session != 5 {
+	if c, err := decodeEventsChunk(encode(t, []any{uint(5), true, []any{}, []any{}})); err != nil || !c.Done ||
+		c.Session != 5 {
 		t.Errorf("a last part without events: %+v, %v", c, err)
 	}
 	both := encode(t, []any{uint(5), true, [][]byte{make([]byte, 32)}, [][]byte{{1}}})
@@ -66,9 +69,11 @@ func TestListsOfNothingAreRefused(t *testing.T) {
 
 // What is sent is what the other side reads.
 func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
-	c := &chunk{session: 9, done: true, keys: [][]byte{bytes.Repeat([]byte{7}, 32)}, items: [][]byte{encode(t, []byte("event"))}}
+	c := &chunk{session: 9, done: true, keys: [][]byte{bytes.Repeat([]byte{7}, 32)},
+		items: [][]byte{encode(t, []byte("event"))}}
 	got, err := decodeEventsChunk(c.encodeEvents(false))
-	if err != nil || got.Session != 9 || !got.Done || len(got.IDs) != 0 || !reflect.DeepEqual(got.Events, [][]byte{[]byte("event")}) {
+	if err != nil || got.Session != 9 || !got.Done || len(got.IDs) != 0 ||
+		!reflect.DeepEqual(got.Events, [][]byte{[]byte("event")}) {
 		t.Errorf("events: %+v, %v", got, err)
 	}
 	got, err = decodeEventsChunk(c.encodeEvents(true))
@@ -83,7 +88,8 @@ func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
 	if err := decode(c.encodeRecords(), records); err != nil || string(records.Items[0]) != "event" {
 		t.Errorf("records: %+v, %v", records, err)
 	}
-	tx := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(1), Gas: 21000, V: new(big.Int), R: new(big.Int), S: new(big.Int)})
+	tx := types.NewTx(&types.DynamicFeeTx{ChainID: big.NewInt(1), Gas: 21000, V: new(big.Int), R: new(big.Int),
+		S: new(big.Int)})
 	if txs, err := decodeTxs(encode(t, types.Transactions{tx})); err != nil || txs[0].Hash() != tx.Hash() {
 		t.Errorf("transactions: %v", err)
 	}
@@ -127,9 +133,11 @@ func FuzzEventsChunk(f *testing.F) {
 }
 
 func FuzzRequests(f *testing.F) {
-	r := request[[]byte]{Session: session[[]byte]{1, []byte{0, 0, 0, 1}, []byte{0, 0, 0, 2}}, Limit: limit{500, 512 << 10}, Type: 2, MaxChunks: 6}
+	r := request[[]byte]{Session: session[[]byte]{1, []byte{0, 0, 0, 1}, []byte{0, 0, 0, 2}},
+		Limit: limit{500, 512 << 10}, Type: 2, MaxChunks: 6}
 	f.Add(uint8(codeRequestEvents), encode(f, &r))
-	f.Add(uint8(codeRequestBlockRecords), encode(f, &request[inter.BlockNumber]{Session: session[inter.BlockNumber]{1, 2, 3}}))
+	f.Add(uint8(codeRequestBlockRecords),
+		encode(f, &request[inter.BlockNumber]{Session: session[inter.BlockNumber]{1, 2, 3}}))
 	f.Add(uint8(codeHandshake), encode(f, &handshake{63, 0, [32]byte{1}}))
 	f.Add(uint8(codeProgress), encode(f, &Progress{1, 2, inter.EventID{3}, 4}))
 	a := &answers{o: &Options{Records: none{}}}

@@ -79,7 +79,9 @@ func New(o Options) (*Node, error) {
 	n.reading = newBudget(n.limits.Messages, n.limits.MessageBytes)
 	n.states = newExchange(n)
 	n.intake = newIntake(o.Ledger, &n.limits)
-	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) { _ = p.send(codeGetEvents, ids) })
+	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) {
+		_ = p.send(codeGetEvents, ids)
+	})
 	n.txs = newTransactions(n)
 	n.answers = &answers{o: &n.o, limits: &n.limits, txs: n.txs}
 	n.leecher = &leecher{

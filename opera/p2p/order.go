@@ -41,7 +41,8 @@ func newOrder(events, bytes int) *order {
 }
 
 func (o *order) reset() {
-	o.waiting, o.children, o.peers, o.size = map[inter.EventID]*arrival{}, map[inter.EventID][]*arrival{}, map[*peer]*share{}, 0
+	o.waiting, o.children, o.peers, o.size = map[inter.EventID]*arrival{}, map[inter.EventID][]*arrival{},
+		map[*peer]*share{}, 0
 }
 
 // has tells whether an event waits.

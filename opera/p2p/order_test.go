@@ -101,7 +101,8 @@ func TestEventsWaitForTheirParents(t *testing.T) {
 			}
 		}
 		if len(o.waiting)+len(o.children)+len(o.peers)+o.size != 0 {
-			t.Fatalf("all is connected, and there are %d events, %d parents, %d peers, %d bytes left", len(o.waiting), len(o.children), len(o.peers), o.size)
+			t.Fatalf("all is connected, and there are %d events, %d parents, %d peers, %d bytes left",
+				len(o.waiting), len(o.children), len(o.peers), o.size)
 		}
 	}
 }
@@ -122,7 +123,8 @@ func check(t testing.TB, o *order) {
 		want += a.missing
 	}
 	if n != len(o.waiting) || size != o.size || n > o.events || size > o.bytes || missing != want {
-		t.Fatalf("%d events of %d bytes wait, %d of %d by peers, %d parents of %d", len(o.waiting), o.size, n, size, missing, want)
+		t.Fatalf("%d events of %d bytes wait, %d of %d by peers, %d parents of %d",
+			len(o.waiting), o.size, n, size, missing, want)
 	}
 }
 

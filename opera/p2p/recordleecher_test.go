@@ -130,7 +130,8 @@ func TestAPeerWithoutRecordsDoesNotStopTheOthers(t *testing.T) {
 		}
 	}
 	if h := turns[honest]; h < 100 || h < 5*max(turns[liar], turns[junk]) || turns[behind]+turns[useless] > h {
-		t.Errorf("turns: honest %d, silent %d, junk %d, behind %d, useless %d", h, turns[liar], turns[junk], turns[behind], turns[useless])
+		t.Errorf("turns: honest %d, silent %d, junk %d, behind %d, useless %d",
+			h, turns[liar], turns[junk], turns[behind], turns[useless])
 	}
 	if a.forgetPeer(honest, a.now); a.from == honest {
 		t.Error("one that is gone is asked")

@@ -47,7 +47,8 @@ func (f *recordSync) tick(now time.Time) {
 	if f.o.Taken == nil || taken == was || now.Sub(f.saidAt) < f.limits.TakenEvery {
 		return
 	}
-	f.o.Taken(Taken{taken.EpochVotes - was.EpochVotes, taken.EpochRecords - was.EpochRecords, taken.BlockVotes - was.BlockVotes, taken.BlockRecords - was.BlockRecords})
+	f.o.Taken(Taken{taken.EpochVotes - was.EpochVotes, taken.EpochRecords - was.EpochRecords,
+		taken.BlockVotes - was.BlockVotes, taken.BlockRecords - was.BlockRecords})
 	f.said, f.saidAt = taken, now
 }
 

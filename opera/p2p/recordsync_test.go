@@ -18,7 +18,8 @@ func (deaf) Verify(*inter.Payload) error { return eventcheck.ErrNotRelevant }
 // soon has a node ask as often as a test wants it.
 func soon(o *Options) {
 	l := &o.Limits
-	l.ChunkWait, l.Restart, l.IdleFill, l.Progress, l.Handshake = 500*time.Millisecond, 50*time.Millisecond, 300*time.Millisecond, 50*time.Millisecond, unhurried
+	l.ChunkWait, l.Restart, l.IdleFill, l.Progress, l.Handshake = 500*time.Millisecond, 50*time.Millisecond,
+		300*time.Millisecond, 50*time.Millisecond, unhurried
 }
 
 // filledNode is a node that gets votes and records of others, and no events.
@@ -36,7 +37,8 @@ func filledNode(t testing.TB, l *ledger, change func(*Options)) *Node {
 // ballot is a signed event of the fakenet's validator with votes, which nobody connects.
 func ballot(t testing.TB, of inter.Epoch, seq int, blocks inter.BlockVotes, epoch inter.EpochVote) *inter.Payload {
 	t.Helper()
-	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: inter.Seq(seq), Frame: 1, Lamport: inter.Lamport(seq), Creator: 1}, BlockVotes: blocks, EpochVote: epoch}
+	p := &inter.Payload{Event: inter.Event{Version: 1, Epoch: of, Seq: inter.Seq(seq), Frame: 1,
+		Lamport: inter.Lamport(seq), Creator: 1}, BlockVotes: blocks, EpochVote: epoch}
 	signAs(t, p, 1)
 	return p
 }
@@ -131,7 +133,8 @@ func vouch(t *testing.T, l *ledger) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := ballot(t, e, 1000+int(n), inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}}, inter.EpochVote{}).SignedBlockVotes()
+		s := ballot(t, e, 1000+int(n), inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}},
+			inter.EpochVote{}).SignedBlockVotes()
 		blocks = append(blocks, &s)
 	}
 	for e := inter.Epoch(3); e <= v.Epoch().Epoch; e++ {
@@ -148,7 +151,8 @@ func vouch(t *testing.T, l *ledger) {
 			t.Errorf("vote %d: %v", i, err)
 		}
 	}
-	if err := errors.Join(f.AddEpochVotes(t.Context(), epochs, none), f.AddBlockVotes(t.Context(), blocks, none)); err != nil {
+	if err := errors.Join(f.AddEpochVotes(t.Context(), epochs, none),
+		f.AddBlockVotes(t.Context(), blocks, none)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -165,7 +169,9 @@ func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
 	if err := b.AddPeer(a.Self().URLv4()); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "records up to the head", 20*time.Second, func() bool { return second.Frontier().Unfilled.Block > head.Number })
+	await(t, "records up to the head", 20*time.Second, func() bool {
+		return second.Frontier().Unfilled.Block > head.Number
+	})
 	closeNode(t, b)
 	second.close(t, false)
 

@@ -56,7 +56,8 @@ func TestBothSidesOfAFailedHandshakeAreToldWhy(t *testing.T) {
 	}{{&dialled, a, false}, {&dials, b, true}} {
 		var r Refusal
 		await(t, "a refusal", 20*time.Second, func() (ok bool) { r, ok = side.of.first(); return ok })
-		if r.Reason != OtherGenesis || r.Kept != side.kept || r.Peer == "" || !strings.HasPrefix(r.Address, "127.0.0.1:") || !strings.Contains(r.Err.Error(), "Genesis object mismatch") {
+		if r.Reason != OtherGenesis || r.Kept != side.kept || r.Peer == "" ||
+			!strings.HasPrefix(r.Address, "127.0.0.1:") || !strings.Contains(r.Err.Error(), "Genesis object mismatch") {
 			t.Errorf("told is %+v", r)
 		}
 		side.node.Refusals(func(why Reason, count uint64) {

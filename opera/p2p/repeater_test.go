@@ -35,15 +35,17 @@ func inventRecords(t testing.TB, l *ledger, epochs, each int) (s stock) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx := types.NewTx(&types.LegacyTx{Gas: 21000, GasPrice: big.NewInt(1), Value: big.NewInt(2), V: big.NewInt(27), R: big.NewInt(3), S: big.NewInt(4)})
+	tx := types.NewTx(&types.LegacyTx{Gas: 21000, GasPrice: big.NewInt(1), Value: big.NewInt(2), V: big.NewInt(27),
+		R: big.NewInt(3), S: big.NewInt(4)})
 	n := l.First()
 	for i := range epochs {
 		e := r.Epoch + inter.Epoch(i)
 		votes := inter.BlockVotes{Start: n, Epoch: e}
 		for range each {
 			b := &inter.BlockRecord{Number: n, Block: inter.BlockContent{
-				Atropos: inter.NewEventID(e, inter.Lamport(n), [32]byte{byte(n)}), Root: [32]byte{1}, Time: inter.Timestamp(n), GasUsed: 21000,
-				Txs: types.Transactions{tx}, Receipts: []*types.ReceiptForStorage{{Status: 1, CumulativeGasUsed: 21000}},
+				Atropos: inter.NewEventID(e, inter.Lamport(n), [32]byte{byte(n)}), Root: [32]byte{1},
+				Time: inter.Timestamp(n), GasUsed: 21000, Txs: types.Transactions{tx},
+				Receipts: []*types.ReceiptForStorage{{Status: 1, CumulativeGasUsed: 21000}},
 			}}
 			s.blocks = append(s.blocks, encode(t, b))
 			votes.Votes = append(votes.Votes, b.Block.Hash())
@@ -54,7 +56,8 @@ func inventRecords(t testing.TB, l *ledger, epochs, each int) (s stock) {
 		next := *r
 		next.Epoch = e + 1
 		next.State.EpochState.Epoch, next.State.BlockState.LastBlock.Number = e+1, n-1
-		vote := ballot(t, e+1, 2000, inter.BlockVotes{}, inter.EpochVote{Epoch: e + 1, Vote: next.State.Hash()}).SignedEpochVote()
+		vote := ballot(t, e+1, 2000, inter.BlockVotes{},
+			inter.EpochVote{Epoch: e + 1, Vote: next.State.Hash()}).SignedEpochVote()
 		s.packs = append(s.packs, inter.EpochPack{Votes: []inter.SignedEpochVote{vote}, Record: next})
 	}
 	return s
@@ -174,14 +177,19 @@ func TestWhoSendsWrongVotesOrRecordsIsLeft(t *testing.T) {
 	}
 	// No vote: no record.
 	r.want("records that nobody voted for", 0, false)(r.give(codeBlockRecordsChunk, s.blocks...))
-	r.want("an epoch's record that nobody voted for", 0, false)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes = nil })))
+	r.want("an epoch's record that nobody voted for",
+		0, false)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes = nil })))
 	r.want("epochs that nobody asked for", 0, false)(r.packs(wrong(1, func(p *inter.EpochPack) {
 		p.Votes[0].Signed.Locator.Epoch, p.Votes[0].Val.Epoch, p.Record.Epoch = 500, 500, 500
 	})))
-	r.want("a wrong signature", 0, true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes[0].Signed.Signature[7] ^= 1 })))
-	r.want("another vote than was signed", 0, true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes[0].Val.Vote[7] ^= 1 })))
-	r.want("a vote for another epoch", 0, true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes = append(p.Votes, s.packs[1].Votes[0]) })))
-	r.want("another record than was voted for", 1, true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Record.State.EpochState.EpochStart++ })))
+	r.want("a wrong signature", 0,
+		true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes[0].Signed.Signature[7] ^= 1 })))
+	r.want("another vote than was signed",
+		0, true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes[0].Val.Vote[7] ^= 1 })))
+	r.want("a vote for another epoch",
+		0, true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Votes = append(p.Votes, s.packs[1].Votes[0]) })))
+	r.want("another record than was voted for",
+		1, true)(r.packs(wrong(0, func(p *inter.EpochPack) { p.Record.State.EpochState.EpochStart++ })))
 	r.want("the right one", 1, false)(r.packs(s.packs[0]))
 	r.want("the same once more", 0, false)(r.packs(s.packs[0]))
 	r.want("the next one", 2, false)(r.packs(s.packs[1]))
@@ -221,20 +229,23 @@ func TestLargeRecordsCostWhatTheyWeigh(t *testing.T) {
 	r.packs(s.packs...)
 	r.give(codeBlockVotesChunk, s.votes...)
 	const size = 9 << 20
-	receipts := rlp.RawValue(slices.Concat([]byte{0xfa, size >> 16, 0, 0}, bytes.Repeat([]byte{0xc3, 0x80, 0x80, 0xc0}, size/4)))
+	receipts := rlp.RawValue(slices.Concat([]byte{0xfa, size >> 16, 0, 0},
+		bytes.Repeat([]byte{0xc3, 0x80, 0x80, 0xc0}, size/4)))
 	bomb := func(number inter.BlockNumber) []byte {
 		return encode(t, []any{[]any{[32]byte{1}, [32]byte{2}, rlp.RawValue{0xc0}, receipts, uint(3), uint(4)}, number})
 	}
 	record := encode(t, []any{[]any{receipts, receipts[:1]}, uint(4)})
 	first := r.l.First()
 	undecided, decided := bomb(1<<40), bomb(first)
-	many := encode(t, []any{rlp.RawValue(slices.Concat([]byte{0xfa, size >> 16, 0, 0}, bytes.Repeat([]byte{0x80}, size))), record[:1]})
+	many := encode(t, []any{
+		rlp.RawValue(slices.Concat([]byte{0xfa, size >> 16, 0, 0}, bytes.Repeat([]byte{0x80}, size))), record[:1]})
 	runtime.GC()
 	var before, later runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r.want("a block that nobody voted for", 0, false)(r.give(codeBlockRecordsChunk, undecided))
 	r.want("a block that is another one", 0, true)(r.give(codeBlockRecordsChunk, decided))
-	r.want("an epoch's record that is larger than any", 0, true)(r.give(codeEpochPacksChunk, encode(t, []any{rlp.RawValue{0xc0}, rlp.RawValue(record)})))
+	r.want("an epoch's record that is larger than any",
+		0, true)(r.give(codeEpochPacksChunk, encode(t, []any{rlp.RawValue{0xc0}, rlp.RawValue(record)})))
 	r.want("millions of votes", 0, true)(r.give(codeEpochPacksChunk, many))
 	runtime.ReadMemStats(&later)
 	if took := later.TotalAlloc - before.TotalAlloc; took > 8*size {
@@ -304,7 +315,8 @@ func FuzzRecordsChunk(f *testing.F) {
 			}
 			var open inter.BlockRecord
 			hash, err := sealed.Hash()
-			if failed := decode(item, &open); failed == nil && err == nil && bytes.Equal(encode(t, &open), item) && open.Block.Hash() != hash {
+			if failed := decode(item, &open); failed == nil && err == nil && bytes.Equal(encode(t, &open), item) &&
+				open.Block.Hash() != hash {
 				t.Error("the hash changes when the record is opened")
 			}
 		}

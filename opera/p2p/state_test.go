@@ -31,14 +31,17 @@ func (c *counting) Bring(_ context.Context, p *statesync.Part) error {
 // stateServer is a server that speaks the protocol of states to a node, and opera/63 if it should.
 func stateServer(t *testing.T, n *Node, opera bool, talk func(rw p2p.MsgReadWriter) error) {
 	t.Helper()
-	server := &p2p.Server{Config: p2p.Config{PrivateKey: newKey(t), MaxPeers: 1, Name: "opera-asking", NoDiscovery: true, StaticNodes: []*enode.Node{n.Self()}}}
-	server.Protocols = []p2p.Protocol{{Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return talk(rw) }}}
+	server := &p2p.Server{Config: p2p.Config{PrivateKey: newKey(t), MaxPeers: 1,
+		Name: "opera-asking", NoDiscovery: true, StaticNodes: []*enode.Node{n.Self()}}}
+	server.Protocols = []p2p.Protocol{{Name: fsnap.Name, Version: fsnap.Version, Length: fsnap.Codes,
+		Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error { return talk(rw) }}}
 	if opera {
-		server.Protocols = append(server.Protocols, p2p.Protocol{Name: protocolName, Version: newest, Length: codes, Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
-			_ = p2p.Send(rw, codeHandshake, &handshake{Version: newest, Genesis: n.o.Ledger.Network().GenesisID})
-			_ = p2p.Send(rw, codeProgress, &Progress{Epoch: 1})
-			return idle(rw)
-		}})
+		server.Protocols = append(server.Protocols, p2p.Protocol{Name: protocolName, Version: newest, Length: codes,
+			Run: func(_ *p2p.Peer, rw p2p.MsgReadWriter) error {
+				_ = p2p.Send(rw, codeHandshake, &handshake{Version: newest, Genesis: n.o.Ledger.Network().GenesisID})
+				_ = p2p.Send(rw, codeProgress, &Progress{Epoch: 1})
+				return idle(rw)
+			}})
 	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
@@ -164,7 +167,9 @@ func TestAnswersWithStatesHaveABound(t *testing.T) {
 		})
 	}
 	await(t, "all have asked", 30*time.Second, func() bool { return sent.Load() == peers*requests })
-	await(t, "answers are being made", 10*time.Second, func() bool { return int(holder.now.Load()) == n.limits.StateAnswers })
+	await(t, "answers are being made", 10*time.Second, func() bool {
+		return int(holder.now.Load()) == n.limits.StateAnswers
+	})
 	if answered.Load() != 0 {
 		t.Errorf("%d are answered", answered.Load())
 	}
@@ -189,7 +194,8 @@ func TestPlacesOfPeersThatAskForStatesAndGoAreFree(t *testing.T) {
 	const peers, enough = 4, 1000
 	for range peers {
 		_, leave := connectStranger(t, n, "opera-state", func(s *stranger) {
-			for i := uint64(0); s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: i, Root: held, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+			for i := uint64(0); s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: i, Root: held, To: common.MaxHash,
+				Bytes: 1 << 20}); i++ {
 				asked.Add(1)
 			}
 		})

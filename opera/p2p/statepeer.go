@@ -217,7 +217,9 @@ func (r *requesting) ReadMsg() (p2p.Msg, error) {
 
 // gives has a peer asked for states, if this node wants any, until the context ends or the function
 // is called that is returned. What is read from the connection that is returned are requests.
-func (x *exchange) gives(ctx context.Context, conn *p2p.Peer, rw p2p.MsgReadWriter) (requests p2p.MsgReadWriter, end func()) {
+func (x *exchange) gives(
+	ctx context.Context, conn *p2p.Peer, rw p2p.MsgReadWriter,
+) (requests p2p.MsgReadWriter, end func()) {
 	if x.o.Givers == nil || !conn.RunningCap(protocolName, []uint{newest}) {
 		return rw, func() {}
 	}

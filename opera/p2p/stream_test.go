@@ -26,7 +26,8 @@ func numberedSource(n, size int) source {
 
 func ask(id uint32, start, stop uint64, items uint32, size uint64, chunks uint32) *request[[]byte] {
 	key := func(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
-	return &request[[]byte]{Session: session[[]byte]{id, key(start), key(stop)}, Limit: limit{items, size}, MaxChunks: chunks}
+	return &request[[]byte]{Session: session[[]byte]{id, key(start), key(stop)}, Limit: limit{items, size},
+		MaxChunks: chunks}
 }
 
 // A range comes whole, in order and once, its end excluded, however it is cut.
@@ -115,7 +116,8 @@ func TestStreamsHaveBounds(t *testing.T) {
 		t.Error(err)
 	}
 	for what, r := range map[string]*request[[]byte]{
-		"a long start": {Session: session[[]byte]{Start: make([]byte, 33)}}, "a long end": {Session: session[[]byte]{Stop: make([]byte, 33)}}, "another type": {Type: 1},
+		"a long start": {Session: session[[]byte]{Start: make([]byte, 33)}},
+		"a long end":   {Session: session[[]byte]{Stop: make([]byte, 33)}}, "another type": {Type: 1},
 	} {
 		if checkEventsRequest(r) == nil {
 			t.Errorf("%s is allowed", what)
@@ -206,7 +208,8 @@ func TestAStreamIsAskedForNoFasterThanItIsConnected(t *testing.T) {
 	}
 	a.enter(6, true)
 	a.pass(time.Millisecond)
-	if len(a.asks) != 4 || !bytes.Equal(a.asks[3].Session.Start, []byte{0, 0, 0, 6}) || !bytes.Equal(a.asks[3].Session.Stop, []byte{0, 0, 0, 7}) {
+	if len(a.asks) != 4 || !bytes.Equal(a.asks[3].Session.Start, []byte{0, 0, 0, 6}) ||
+		!bytes.Equal(a.asks[3].Session.Stop, []byte{0, 0, 0, 7}) {
 		t.Fatalf("the next epoch: %+v", a.asks[3:])
 	}
 }
@@ -231,7 +234,8 @@ func TestAPeerThatServesNothingDoesNotStopTheOthers(t *testing.T) {
 		}
 	}
 	if turns[honest] < 10 || turns[useless] != 0 {
-		t.Errorf("%d turns of the honest one, %d of the liar, %d of a useless one", turns[honest], turns[liar], turns[useless])
+		t.Errorf("%d turns of the honest one, %d of the liar, %d of a useless one",
+			turns[honest], turns[liar], turns[useless])
 	}
 	if a.forgetPeer(liar, a.now); a.from == liar {
 		t.Error("one that is gone is asked")

@@ -27,7 +27,9 @@ type transactions struct {
 func newTransactions(n *Node) *transactions {
 	t := &transactions{pool: n.o.Pool, peers: &n.peers, limits: &n.limits, now: n.o.Now, synced: n.Synced}
 	if t.pool != nil {
-		t.fetcher = newFetcher(t.limits, t.limits.ArriveTx, t.pool.Missing, func(p *peer, ids []common.Hash) { _ = p.send(codeGetTxs, ids) })
+		t.fetcher = newFetcher(t.limits, t.limits.ArriveTx, t.pool.Missing, func(p *peer, ids []common.Hash) {
+			_ = p.send(codeGetTxs, ids)
+		})
 	}
 	return t
 }

@@ -20,12 +20,14 @@ func signVotes(t testing.TB, l *ledger, number int) (blocks inter.SignedBlockVot
 		binary.BigEndian.PutUint64(votes.Votes[i][:], uint64(number)<<8+1)
 	}
 	p := &inter.Payload{
-		Event:      inter.Event{Version: 1, Epoch: at, Seq: inter.Seq(number + 2), Frame: 1, Lamport: inter.Lamport(number + 2), Creator: 4},
+		Event: inter.Event{Version: 1, Epoch: at, Seq: inter.Seq(number + 2), Frame: 1,
+			Lamport: inter.Lamport(number + 2), Creator: 4},
 		BlockVotes: votes,
 	}
 	signAs(t, p, 4)
 	blocks = p.SignedBlockVotes()
-	p = &inter.Payload{Event: inter.Event{Version: 1, Epoch: at + 1, Seq: inter.Seq(number + 2), Frame: 1, Lamport: inter.Lamport(number + 2), Creator: 4}}
+	p = &inter.Payload{Event: inter.Event{Version: 1, Epoch: at + 1, Seq: inter.Seq(number + 2), Frame: 1,
+		Lamport: inter.Lamport(number + 2), Creator: 4}}
 	p.EpochVote.Epoch = at + 1
 	binary.BigEndian.PutUint64(p.EpochVote.Vote[:], uint64(number)+1)
 	signAs(t, p, 4)
@@ -73,12 +75,14 @@ func TestAValidatorsOtherVotesAreNotKept(t *testing.T) {
 			b, e := signVotes(t, l, i*run+k)
 			blocks, epochs = append(blocks, &b), append(epochs, &e)
 		}
-		if err := errors.Join(f.AddBlockVotes(t.Context(), blocks, note), f.AddEpochVotes(t.Context(), epochs, note)); err != nil {
+		if err := errors.Join(f.AddBlockVotes(t.Context(), blocks, note),
+			f.AddEpochVotes(t.Context(), epochs, note)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	blocks, epochs := keptVotes(t, l)
-	t.Logf("%d are taken, %d refused, in %v; %d and %d are kept", took, refused, time.Since(began).Round(time.Millisecond), blocks, epochs)
+	t.Logf("%d are taken, %d refused, in %v; %d and %d are kept",
+		took, refused, time.Since(began).Round(time.Millisecond), blocks, epochs)
 	// Votes that begin one block later say something of one block more.
 	if took != blocks+epochs || blocks > 7 || epochs != 1 {
 		t.Errorf("%d sets of votes for blocks and %d for epochs are kept", blocks, epochs)
@@ -112,7 +116,8 @@ func checkSucceeded(t *testing.T, l *ledger, f RecordLedger) inter.Epoch {
 	next.State.BlockState.LastBlock.Number += 64
 	var votes []*inter.SignedEpochVote
 	for by := inter.ValidatorID(1); by <= 2; by++ {
-		p := signedBy(t, by, &inter.Payload{Event: inter.Event{Epoch: next.Epoch}, EpochVote: inter.EpochVote{Epoch: next.Epoch, Vote: next.State.Hash()}})
+		p := signedBy(t, by, &inter.Payload{Event: inter.Event{Epoch: next.Epoch},
+			EpochVote: inter.EpochVote{Epoch: next.Epoch, Vote: next.State.Hash()}})
 		vote := p.SignedEpochVote()
 		votes = append(votes, &vote)
 	}
@@ -157,7 +162,8 @@ func TestValidatorsOfOtherEpochsShareNoVote(t *testing.T) {
 		votes := inter.BlockVotes{Start: block, Epoch: of, Votes: [][32]byte{hash}}
 		p := signedBy(t, by, &inter.Payload{Event: inter.Event{Epoch: in, Seq: inter.Seq(seq)}, BlockVotes: votes})
 		s := p.SignedBlockVotes()
-		if err := f.AddBlockVotes(t.Context(), []*inter.SignedBlockVotes{&s}, func(_ int, err error) { came = err }); err != nil {
+		if err := f.AddBlockVotes(t.Context(), []*inter.SignedBlockVotes{&s},
+			func(_ int, err error) { came = err }); err != nil {
 			t.Fatal(err)
 		}
 		return came

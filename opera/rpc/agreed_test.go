@@ -17,7 +17,8 @@ const missing = `"message":"missing value for required argument `
 // differences are all that there are.
 var differences = []difference{
 	{
-		"logs are in the order of their indexes, as Ethereum asks for; go-opera's are by the hashes of transactions within a block",
+		"logs are in the order of their indexes, as Ethereum asks for; go-opera's are by the hashes of transactions " +
+			"within a block",
 		func(method, _, ours, theirs string) bool {
 			return method == "eth_getLogs" && sortAnswer(ours) == sortAnswer(theirs)
 		},
@@ -31,7 +32,8 @@ var differences = []difference{
 	{
 		"errors of the library have another code today",
 		func(_, _, ours, theirs string) bool {
-			return strings.Replace(ours, "-32601", "-32000", 1) == theirs && strings.Contains(ours, "notifications not supported")
+			return strings.Replace(ours, "-32601", "-32000", 1) == theirs &&
+				strings.Contains(ours, "notifications not supported")
 		},
 	},
 	{
@@ -47,8 +49,10 @@ var differences = []difference{
 	{
 		"an access list needs neither gas nor money, and is told of executions that fail",
 		func(method, body, ours, theirs string) bool {
-			failed := strings.Contains(theirs, `"error":{`) && (!strings.Contains(body, `"gas":`) || strings.Contains(theirs, "insufficient funds"))
-			return method == "eth_createAccessList" && failed && (strings.Contains(ours, `"result":{"accessList":`) || strings.Contains(ours, "err: intrinsic gas too low"))
+			failed := strings.Contains(theirs, `"error":{`) &&
+				(!strings.Contains(body, `"gas":`) || strings.Contains(theirs, "insufficient funds"))
+			return method == "eth_createAccessList" && failed && (strings.Contains(ours, `"result":{"accessList":`) ||
+				strings.Contains(ours, "err: intrinsic gas too low"))
 		},
 	},
 	{
@@ -60,7 +64,9 @@ var differences = []difference{
 	{
 		"names of Go's types stand in the text",
 		func(_, _, ours, theirs string) bool {
-			return strings.ReplaceAll(strings.ReplaceAll(ours, "rpc.", ""), "BlockTag", "BlockNumber") == strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(theirs, "rpc.", ""), "filters.", ""), "ethapi.", "")
+			return strings.ReplaceAll(strings.ReplaceAll(ours, "rpc.", ""), "BlockTag",
+				"BlockNumber") == strings.ReplaceAll(strings.ReplaceAll(strings.ReplaceAll(theirs, "rpc.", ""),
+				"filters.", ""), "ethapi.", "")
 		},
 	},
 }

@@ -20,7 +20,9 @@ import (
 type schemaFaults map[string]string // the request that shows it
 
 // add looks at an answer to a request, and tells whether it is an answer of the method at all.
-func (f schemaFaults) add(t *testing.T, s schemas, results map[string]any, body, answer string) (method string, result bool) {
+func (f schemaFaults) add(
+	t *testing.T, s schemas, results map[string]any, body, answer string,
+) (method string, result bool) {
 	t.Helper()
 	method = methodOf(body)
 	schema, known := results[method]
@@ -53,7 +55,9 @@ func TestAnswersHaveTheFormsOfExecutionAPIs(t *testing.T) {
 		t.Skip("set TARN_EXECUTION_APIS to a folder of github.com/ethereum/execution-apis")
 	}
 	s, results := readAPIs(t, dir)
-	world := newWorld(t, recordedEvents, Options{Accounts: recordedAccounts(t), Pool: &pool{}, Now: func() time.Time { return time.Unix(0, 0) }})
+	world := newWorld(t, recordedEvents, Options{Accounts: recordedAccounts(t), Pool: &pool{}, Now: func() time.Time {
+		return time.Unix(0, 0)
+	}})
 	at := contractOf(t, world)
 	list := append(questions(t, world, at), apiQuestions(t, world)...)
 	list = append(list, theirQuestions(t, dir)...)
@@ -179,7 +183,8 @@ func apiQuestions(t *testing.T, w *world) (list []string) {
 	own := w.service.options.Accounts.Accounts()[0]
 	ask("personal_unlockAccount", own, "fakepassword")
 	ask("eth_sign", own, "0x1234")
-	transfer := object{"from": own, "to": own, "gas": "0x5208", "gasPrice": "0x5d21dba000", "nonce": "0x4d", "value": "0x1"}
+	transfer := object{"from": own, "to": own, "gas": "0x5208", "gasPrice": "0x5d21dba000", "nonce": "0x4d",
+		"value": "0x1"}
 	ask("eth_signTransaction", transfer)
 	ask("eth_sendTransaction", transfer)
 	signed, err := newest.Txs[len(newest.Txs)-1].MarshalBinary()
@@ -187,7 +192,8 @@ func apiQuestions(t *testing.T, w *world) (list []string) {
 		t.Fatal(err)
 	}
 	ask("eth_sendRawTransaction", hexutil.Bytes(signed))
-	for _, method := range []string{"eth_newBlockFilter", "eth_newPendingTransactionFilter", "net_version", "eth_accounts"} {
+	for _, method := range []string{"eth_newBlockFilter", "eth_newPendingTransactionFilter",
+		"net_version", "eth_accounts"} {
 		ask(method)
 	}
 	ask("eth_newFilter", object{})

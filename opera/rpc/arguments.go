@@ -87,7 +87,8 @@ func (a *TransactionArgs) message(gasCap uint64, baseFee *big.Int) (*evm.Message
 	if a.Gas != nil && (gasCap == 0 || uint64(*a.Gas) < gasCap) {
 		m.Gas = uint64(*a.Gas)
 	}
-	if most, tip := number(a.MaxFeePerGas), number(a.MaxPriorityFeePerGas); baseFee != nil && a.GasPrice == nil && (most.Sign() != 0 || tip.Sign() != 0) {
+	if most, tip := number(a.MaxFeePerGas), number(a.MaxPriorityFeePerGas); baseFee != nil && a.GasPrice == nil &&
+		(most.Sign() != 0 || tip.Sign() != 0) {
 		m.Price = new(big.Int).Add(tip, baseFee)
 		if m.Price.Cmp(most) > 0 {
 			m.Price = most
@@ -131,8 +132,9 @@ func (a *TransactionArgs) complete(ctx context.Context, v *view) error {
 	}
 	if a.Gas == nil {
 		// go-opera estimates by data alone, whatever input says.
-		ask := TransactionArgs{From: a.From, To: a.To, GasPrice: a.GasPrice, MaxFeePerGas: a.MaxFeePerGas, MaxPriorityFeePerGas: a.MaxPriorityFeePerGas,
-			Value: a.Value, Data: a.Data, AccessList: a.AccessList}
+		ask := TransactionArgs{From: a.From, To: a.To, GasPrice: a.GasPrice, MaxFeePerGas: a.MaxFeePerGas,
+			MaxPriorityFeePerGas: a.MaxPriorityFeePerGas,
+			Value:                a.Value, Data: a.Data, AccessList: a.AccessList}
 		gas, err := v.estimate(ctx, ask, refTo(Pending))
 		if err != nil {
 			return err
@@ -190,8 +192,9 @@ func (a *TransactionArgs) transaction() *types.Transaction {
 			list = types.AccessList{}
 		}
 		return types.NewTx(&types.DynamicFeeTx{
-			To: a.To, ChainID: a.ChainID.ToInt(), Nonce: uint64(*a.Nonce), Gas: uint64(*a.Gas), GasFeeCap: a.MaxFeePerGas.ToInt(),
-			GasTipCap: a.MaxPriorityFeePerGas.ToInt(), Value: a.Value.ToInt(), Data: a.input(), AccessList: list,
+			To: a.To, ChainID: a.ChainID.ToInt(), Nonce: uint64(*a.Nonce), Gas: uint64(*a.Gas),
+			GasFeeCap: a.MaxFeePerGas.ToInt(), GasTipCap: a.MaxPriorityFeePerGas.ToInt(), Value: a.Value.ToInt(),
+			Data: a.input(), AccessList: list,
 		})
 	case a.AccessList != nil:
 		return types.NewTx(&types.AccessListTx{
@@ -200,7 +203,8 @@ func (a *TransactionArgs) transaction() *types.Transaction {
 		})
 	}
 	return types.NewTx(&types.LegacyTx{
-		To: a.To, Nonce: uint64(*a.Nonce), Gas: uint64(*a.Gas), GasPrice: number(a.GasPrice), Value: a.Value.ToInt(), Data: a.input(),
+		To: a.To, Nonce: uint64(*a.Nonce), Gas: uint64(*a.Gas), GasPrice: number(a.GasPrice), Value: a.Value.ToInt(),
+		Data: a.input(),
 	})
 }
 

@@ -33,7 +33,8 @@ func TestAccessListsNeedNothing(t *testing.T) {
 				Error      string
 				GasUsed    hexutil.Uint64
 			}
-			if err := c.Call(&got, "eth_createAccessList", call, "latest"); err != nil || got.Error != "" || len(got.AccessList) != 1 || len(got.AccessList[0].StorageKeys) != 1 {
+			if err := c.Call(&got, "eth_createAccessList", call, "latest"); err != nil || got.Error != "" ||
+				len(got.AccessList) != 1 || len(got.AccessList[0].StorageKeys) != 1 {
 				t.Errorf("from %s with %v gas: %+v, %v", from, gas, got, err)
 			}
 			var estimated hexutil.Uint64
@@ -45,7 +46,8 @@ func TestAccessListsNeedNothing(t *testing.T) {
 		}
 	}
 	var none any
-	fails(t, c.Call(&none, "eth_createAccessList", object{"from": common.Address{1}, "to": at, "gas": "0x20000", "gasPrice": "0x174876e800"}, "latest"), "failed to apply transaction: 0x")
+	fails(t, c.Call(&none, "eth_createAccessList", object{"from": common.Address{1}, "to": at, "gas": "0x20000",
+		"gasPrice": "0x174876e800"}, "latest"), "failed to apply transaction: 0x")
 }
 
 // What is no storage key is refused.
@@ -54,7 +56,8 @@ func TestStorageKeysAreHexadecimal(t *testing.T) {
 	c, at := dial(t, w), contractOf(t, w)
 	var value hexutil.Bytes
 	for _, key := range []string{"", "0x", "0", "0x0", "0X00", "0x" + strings.Repeat("0", 64)} {
-		if err := c.Call(&value, "eth_getStorageAt", at, key, "latest"); err != nil || common.BytesToHash(value) == (common.Hash{}) {
+		if err := c.Call(&value, "eth_getStorageAt", at, key, "latest"); err != nil ||
+			common.BytesToHash(value) == (common.Hash{}) {
 			t.Errorf("%q: %v, %v", key, value, err)
 		}
 	}
@@ -63,7 +66,8 @@ func TestStorageKeysAreHexadecimal(t *testing.T) {
 		"0xasdf": "is no number in hexadecimal", "0x01zz": "is no number in hexadecimal", "x": "is no number in hexadecimal",
 		"0xff" + strings.Repeat("0", 64): "is longer than 32 bytes", strings.Repeat("0", 65): "is longer than 32 bytes",
 	} {
-		for _, err := range []error{c.Call(&value, "eth_getStorageAt", at, key, "latest"), c.Call(&proof, "eth_getProof", at, []string{"0x0", key}, "latest")} {
+		for _, err := range []error{c.Call(&value, "eth_getStorageAt", at, key, "latest"),
+			c.Call(&proof, "eth_getProof", at, []string{"0x0", key}, "latest")} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q: %v", key, err)
 			}
@@ -76,17 +80,21 @@ func TestAnotherChainsIDIsRefused(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Accounts: recordedAccounts(t)})
 	c, at := dial(t, w), contractOf(t, w)
 	for _, form := range []object{
-		{"gasPrice": "0x2e90edd000"}, {"maxFeePerGas": "0x2e90edd000", "maxPriorityFeePerGas": "0x1"}, {"gasPrice": "0x2e90edd000", "accessList": []any{}},
+		{"gasPrice": "0x2e90edd000"}, {"maxFeePerGas": "0x2e90edd000", "maxPriorityFeePerGas": "0x1"},
+		{"gasPrice": "0x2e90edd000", "accessList": []any{}},
 	} {
-		args := object{"from": me, "to": at, "gas": "0x30000", "nonce": "0x1", "data": hexutil.Encode([]byte{doRead}), "chainId": "0x1"}
+		args := object{"from": me, "to": at, "gas": "0x30000", "nonce": "0x1", "data": hexutil.Encode([]byte{doRead}),
+			"chainId": "0x1"}
 		maps.Copy(args, form)
 		var none any
 		for method, params := range map[string][]any{
-			"eth_call": {args, "latest"}, "eth_estimateGas": {args}, "eth_createAccessList": {args, "latest"}, "eth_fillTransaction": {args}, "eth_signTransaction": {args},
-			"eth_sendTransaction": {args}, "personal_signTransaction": {args, ""}, "personal_sendTransaction": {args, ""}, "eth_resend": {args, "0x1", "0x1"},
+			"eth_call": {args, "latest"}, "eth_estimateGas": {args}, "eth_createAccessList": {args, "latest"},
+			"eth_fillTransaction": {args}, "eth_signTransaction": {args}, "eth_sendTransaction": {args},
+			"personal_signTransaction": {args, ""}, "personal_sendTransaction": {args, ""}, "eth_resend": {args, "0x1", "0x1"},
 			"debug_traceCall": {args, "latest"},
 		} {
-			if err := c.Call(&none, method, params...); err == nil || !strings.Contains(err.Error(), "chainId does not match this chain's: have 1, want 4003") {
+			if err := c.Call(&none, method, params...); err == nil ||
+				!strings.Contains(err.Error(), "chainId does not match this chain's: have 1, want 4003") {
 				t.Errorf("%s %v: %v", method, form, err)
 			}
 		}

@@ -90,7 +90,8 @@ func (v *view) readBlock(of *chain.Block, remember bool) *block {
 // header returns what transactions of a block see of it, nil if there is none.
 func (v *view) header(n inter.BlockNumber) (*evm.Header, error) {
 	if n == 0 {
-		return &evm.Header{Time: genesisTime, ID: inter.EventID(v.zero()), Config: v.Config(), BlockID: func(inter.BlockNumber) inter.EventID { return inter.EventID{} }}, nil
+		return &evm.Header{Time: genesisTime, ID: inter.EventID(v.zero()), Config: v.Config(),
+			BlockID: func(inter.BlockNumber) inter.EventID { return inter.EventID{} }}, nil
 	}
 	b := v.rememberedBlock(n)
 	if b == nil && n == v.Head().Number { // it will be asked about again
@@ -153,8 +154,9 @@ func (b *block) derive() {
 func (b *block) ethHeader(root common.Hash) *types.Header {
 	b.derive()
 	return &types.Header{
-		ParentHash: b.Parent, Root: root, TxHash: b.txs, Difficulty: new(big.Int), Number: new(big.Int).SetUint64(uint64(b.Number)),
-		GasLimit: gasLimit, GasUsed: b.GasUsed, Time: b.Time.Seconds(), Extra: b.ID[:], BaseFee: b.BaseFee,
+		ParentHash: b.Parent, Root: root, TxHash: b.txs, Difficulty: new(big.Int),
+		Number: new(big.Int).SetUint64(uint64(b.Number)), GasLimit: gasLimit, GasUsed: b.GasUsed,
+		Time: b.Time.Seconds(), Extra: b.ID[:], BaseFee: b.BaseFee,
 	}
 }
 
@@ -216,8 +218,8 @@ func (v *view) headerJSON(b *block, pending bool) (*HeaderJSON, error) {
 		BaseFee: (*hexutil.Big)(b.BaseFee), Epoch: hexutil.Uint64(b.ID.Epoch()), ExtraData: hexutil.Bytes{},
 		GasLimit: gasLimit, GasUsed: hexutil.Uint64(b.GasUsed), Hash: &hash, LogsBloom: b.bloom, Miner: new(lowerAddress),
 		Nonce: new(types.BlockNonce), Number: hexutil.Uint64(b.Number), ParentHash: b.Parent, ReceiptsRoot: b.receipts,
-		Sha3Uncles: types.EmptyUncleHash, Size: hexutil.Uint64(b.headerSize()), StateRoot: root, Timestamp: hexutil.Uint64(b.Time.Seconds()),
-		TimestampNano: hexutil.Uint64(b.Time), TransactionsRoot: b.txs,
+		Sha3Uncles: types.EmptyUncleHash, Size: hexutil.Uint64(b.headerSize()), StateRoot: root,
+		Timestamp: hexutil.Uint64(b.Time.Seconds()), TimestampNano: hexutil.Uint64(b.Time), TransactionsRoot: b.txs,
 	}
 	if pending {
 		h.Hash, h.Nonce, h.Miner = nil, nil, nil

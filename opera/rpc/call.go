@@ -101,7 +101,9 @@ func (v *view) callee(r BlockRef) (*callee, error) {
 
 // run executes a message and leaves nothing. limit is the time that is told if ctx ends
 // before it does.
-func (c *callee) run(ctx context.Context, m *evm.Message, o *StateOverride, hooks *tracing.Hooks, limit time.Duration) (evm.Result, error) {
+func (c *callee) run(
+	ctx context.Context, m *evm.Message, o *StateOverride, hooks *tracing.Hooks, limit time.Duration,
+) (evm.Result, error) {
 	known, back := c.v.service.hashers.take()
 	defer back()
 	st := c.within
@@ -204,7 +206,8 @@ func (e ethCalls) EstimateGas(ctx context.Context, a TransactionArgs, r *BlockRe
 // mostGas is the gas of the greatest transaction that fits into an event.
 func mostGas(r *inter.Rules) uint64 {
 	gas := &r.Economy.Gas
-	empty := gas.EventGas + uint64(r.Dag.MaxParents-r.Dag.MaxFreeParents)*gas.ParentGas + uint64(r.Dag.MaxExtraData)*gas.ExtraDataGas
+	empty := gas.EventGas + uint64(r.Dag.MaxParents-r.Dag.MaxFreeParents)*gas.ParentGas +
+		uint64(r.Dag.MaxExtraData)*gas.ExtraDataGas
 	return gas.MaxEventGas - min(gas.MaxEventGas, empty)
 }
 

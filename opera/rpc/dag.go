@@ -53,12 +53,15 @@ type EventJSON struct {
 func eventJSON(p *inter.Payload) *EventJSON {
 	e := &EventJSON{
 		AnyBlockVotes: p.AnyBlockVotes, AnyEpochVote: p.AnyEpochVote, AnyProofs: p.AnyProofs, AnyTxs: p.AnyTxs,
-		CreationTime: hexutil.Uint64(p.CreationTime), Creator: hexutil.Uint64(p.Creator), Epoch: hexutil.Uint64(p.Epoch), ExtraData: p.Extra,
-		Frame:        hexutil.Uint64(p.Frame),
-		GasPowerLeft: powerJSON{ShortTerm: hexutil.Uint64(p.GasPowerLeft.Gas[inter.Short]), LongTerm: hexutil.Uint64(p.GasPowerLeft.Gas[inter.Long])},
-		GasPowerUsed: hexutil.Uint64(p.GasPowerUsed), ID: common.Hash(p.ID()), Lamport: hexutil.Uint64(p.Lamport), MedianTime: hexutil.Uint64(p.MedianTime),
-		NetworkVersion: hexutil.Uint64(p.NetForkID), Parents: eventIDs(p.Parents), PayloadHash: p.PayloadHash,
-		PrevEpochHash: (*common.Hash)(p.PrevEpochHash), Seq: hexutil.Uint64(p.Seq), Version: hexutil.Uint64(p.Version),
+		CreationTime: hexutil.Uint64(p.CreationTime), Creator: hexutil.Uint64(p.Creator),
+		Epoch: hexutil.Uint64(p.Epoch), ExtraData: p.Extra,
+		Frame: hexutil.Uint64(p.Frame),
+		GasPowerLeft: powerJSON{ShortTerm: hexutil.Uint64(p.GasPowerLeft.Gas[inter.Short]),
+			LongTerm: hexutil.Uint64(p.GasPowerLeft.Gas[inter.Long])},
+		GasPowerUsed: hexutil.Uint64(p.GasPowerUsed), ID: common.Hash(p.ID()), Lamport: hexutil.Uint64(p.Lamport),
+		MedianTime: hexutil.Uint64(p.MedianTime), NetworkVersion: hexutil.Uint64(p.NetForkID),
+		Parents: eventIDs(p.Parents), PayloadHash: p.PayloadHash, PrevEpochHash: (*common.Hash)(p.PrevEpochHash),
+		Seq: hexutil.Uint64(p.Seq), Version: hexutil.Uint64(p.Version),
 	}
 	return e
 }
@@ -229,9 +232,13 @@ func (a abftEpochs) GetDowntime(id hexutil.Uint) (downtimeJSON, error) {
 }
 
 func (a abftEpochs) GetEpochUptime(id hexutil.Uint) (hexutil.Uint64, error) {
-	return ofValidator(a.s, id, func(_ *view, state *inter.ValidatorBlockState) hexutil.Uint64 { return hexutil.Uint64(state.Uptime) })
+	return ofValidator(a.s, id, func(_ *view, state *inter.ValidatorBlockState) hexutil.Uint64 {
+		return hexutil.Uint64(state.Uptime)
+	})
 }
 
 func (a abftEpochs) GetOriginatedEpochFee(id hexutil.Uint) (*hexutil.Big, error) {
-	return ofValidator(a.s, id, func(_ *view, state *inter.ValidatorBlockState) *hexutil.Big { return (*hexutil.Big)(state.Originated) })
+	return ofValidator(a.s, id, func(_ *view, state *inter.ValidatorBlockState) *hexutil.Big {
+		return (*hexutil.Big)(state.Originated)
+	})
 }

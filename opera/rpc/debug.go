@@ -61,8 +61,8 @@ func (d debugBlocks) GetBlockRlp(n uint64) (string, error) {
 		}
 		b.derive()
 		raw, err := rlp.EncodeToBytes(&blockRLP{headerRLP{
-			Number: new(big.Int).SetUint64(n), Hash: common.Hash(b.ID), ParentHash: b.Parent, Root: root, TxHash: b.txs, Time: uint64(b.Time),
-			GasLimit: math.MaxUint64, GasUsed: b.GasUsed, BaseFee: b.BaseFee,
+			Number: new(big.Int).SetUint64(n), Hash: common.Hash(b.ID), ParentHash: b.Parent, Root: root, TxHash: b.txs,
+			Time: uint64(b.Time), GasLimit: math.MaxUint64, GasUsed: b.GasUsed, BaseFee: b.BaseFee,
 		}, b.Txs})
 		return hex.EncodeToString(raw), err
 	})
@@ -90,7 +90,9 @@ func (d debugBlocks) SetHead(hexutil.Uint64) error {
 	return errors.New("lachesis cannot rewind blocks due to the BFT algorithm")
 }
 
-func (d debugBlocks) BlocksTransactionTimes(ctx context.Context, until BlockTag, count hexutil.Uint64) (map[hexutil.Uint64]hexutil.Uint, error) {
+func (d debugBlocks) BlocksTransactionTimes(
+	ctx context.Context, until BlockTag, count hexutil.Uint64,
+) (map[hexutil.Uint64]hexutil.Uint, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.s.limits.RequestTime)
 	defer cancel()
 	return read(d.s, func(v *view) (map[hexutil.Uint64]hexutil.Uint, error) {

@@ -38,8 +38,10 @@ func checkOpened(t *testing.T, body []byte) bool {
 			t.Errorf("%q: %v", body, err)
 		}
 	}
-	if json.Unmarshal(members["method"], &method) != nil || json.Unmarshal(members["jsonrpc"], &version) != nil || version != "2.0" ||
-		method != string(e.method) || !bytes.Equal(members["id"], e.id) || len(members) != want || len(params) != len(e.params) {
+	if json.Unmarshal(members["method"], &method) != nil || json.Unmarshal(members["jsonrpc"], &version) != nil ||
+		version != "2.0" ||
+		method != string(e.method) || !bytes.Equal(members["id"], e.id) || len(members) != want ||
+		len(params) != len(e.params) {
 		t.Errorf("%q is opened as %q %q %q", body, e.id, e.method, e.params)
 		return true
 	}
@@ -52,10 +54,14 @@ func checkOpened(t *testing.T, body []byte) bool {
 }
 
 var envelopes = []string{
-	`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"0x1","data":"0x"},"latest"]}`, ` { "params" : [ ] , "method":"m","id":"a-b","jsonrpc":"2.0"} `,
-	`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","id":01,"method":"m"}`, `{"jsonrpc":"2.0","id":1,"method":"m","params":[1,[2,{"a":[]}],true,null,"x"]}`,
-	`{"jsonrpc":"2.0","id":1,"method":"m","params":[1}]}`, `{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}`, `{"jsonrpc":"2.0","id":1,"method":"m","params":[],"params":[]}`,
-	`{"jsonrpc":"2.0","id":1,"method":"m","params":[1 2]}`, `{"jsonrpc":"2.0","id":1,"method":"m",}`, `{"jsonrpc":"2.0","id":1,"method":"m","params":["a"b]}`, `{"jsonrpc":"2.0","id":1,"method":"m","params":[,]}`,
+	`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"0x1","data":"0x"},"latest"]}`,
+	` { "params" : [ ] , "method":"m","id":"a-b","jsonrpc":"2.0"} `, `{"jsonrpc":"2.0","id":1,"method":"m"}`,
+	`{"jsonrpc":"2.0","id":01,"method":"m"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"m","params":[1,[2,{"a":[]}],true,null,"x"]}`,
+	`{"jsonrpc":"2.0","id":1,"method":"m","params":[1}]}`, `{"jsonrpc":"2.0","id":1,"id":2,"method":"m"}`,
+	`{"jsonrpc":"2.0","id":1,"method":"m","params":[],"params":[]}`,
+	`{"jsonrpc":"2.0","id":1,"method":"m","params":[1 2]}`, `{"jsonrpc":"2.0","id":1,"method":"m",}`,
+	`{"jsonrpc":"2.0","id":1,"method":"m","params":["a"b]}`, `{"jsonrpc":"2.0","id":1,"method":"m","params":[,]}`,
 }
 
 // FuzzOpen looks for bodies that open reads in another way than the library.
@@ -110,7 +116,8 @@ func TestLogsAreToldAsTheLibraryTellsThem(t *testing.T) {
 	for range 300 {
 		var list []*types.Log
 		for range random.IntN(4) {
-			l := &types.Log{BlockNumber: random.Uint64() >> random.IntN(64), TxIndex: uint(random.IntN(20)), Index: uint(random.Uint64() >> random.IntN(64)), Data: make([]byte, random.IntN(70))}
+			l := &types.Log{BlockNumber: random.Uint64() >> random.IntN(64), TxIndex: uint(random.IntN(20)),
+				Index: uint(random.Uint64() >> random.IntN(64)), Data: make([]byte, random.IntN(70))}
 			fill(l.Data)
 			fill(l.Address[:])
 			fill(l.TxHash[:])
@@ -145,7 +152,9 @@ func TestArgumentsAreReadAsTheLibraryReadsThem(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	names := []string{"from", "to", "data", "input", "value", "gas", "gasPrice", "nonce", "From", "x"}
 	values := []string{
-		`"0x"`, `"0x1"`, `"0x01"`, `"0x00000000000000000000000000000000000000aB"`, `"0X00000000000000000000000000000000000000aB"`, `"1"`, `""`, `null`, `1`, `{}`, `"0xffffffffffffffffffff"`, `"0x\u0031"`,
+		`"0x"`, `"0x1"`, `"0x01"`, `"0x00000000000000000000000000000000000000aB"`,
+		`"0X00000000000000000000000000000000000000aB"`,
+		`"1"`, `""`, `null`, `1`, `{}`, `"0xffffffffffffffffffff"`, `"0x\u0031"`,
 	}
 	read := 0
 	for range 50_000 {

@@ -44,7 +44,9 @@ func (e ethChain) MaxPriorityFeePerGas() (*hexutil.Big, error) {
 }
 
 func (e ethChain) EffectiveBaseFee() (*hexutil.Big, error) {
-	return read(e.s, func(v *view) (*hexutil.Big, error) { return (*hexutil.Big)(e.s.options.Prices.Effective(v.View)), nil })
+	return read(e.s, func(v *view) (*hexutil.Big, error) {
+		return (*hexutil.Big)(e.s.options.Prices.Effective(v.View)), nil
+	})
 }
 
 // syncedAge is how old the last block of a node may be that is not syncing.
@@ -78,8 +80,9 @@ func (s *Service) syncing(v *view) (any, error) {
 	}
 	return &syncJSON{
 		PulledStates: hexutil.Uint64(pulled), KnownStates: hexutil.Uint64(known),
-		CurrentEpoch: hexutil.Uint64(v.Epoch().Epoch), CurrentBlock: hexutil.Uint64(head.Number), CurrentBlockHash: head.Atropos.String(),
-		CurrentBlockTime: hexutil.Uint64(head.Time), HighestBlock: hexutil.Uint64(block), HighestEpoch: hexutil.Uint64(epoch),
+		CurrentEpoch: hexutil.Uint64(v.Epoch().Epoch), CurrentBlock: hexutil.Uint64(head.Number),
+		CurrentBlockHash: head.Atropos.String(), CurrentBlockTime: hexutil.Uint64(head.Time),
+		HighestBlock: hexutil.Uint64(block), HighestEpoch: hexutil.Uint64(epoch),
 	}, nil
 }
 
@@ -92,10 +95,13 @@ type feeHistoryJSON struct {
 	Note         string           `json:"note"`
 }
 
-const feeHistoryNote = "In the FTM network, the eth_feeHistory method operates slightly differently due to the network's unique consensus mechanism. " +
+const feeHistoryNote = "In the FTM network, the eth_feeHistory method operates slightly differently due to the " +
+	"network's unique consensus mechanism. " +
 	"Here, instead of returning a range of gas tip values from requested blocks, " +
-	"it provides a singular estimated gas tip based on a defined confidence level (indicated by the percentile parameter). " +
-	"This approach means that while you will receive replicated (and randomized) reward values across the requested blocks, " +
+	"it provides a singular estimated gas tip based on a defined confidence level (indicated by the percentile " +
+	"parameter). " +
+	"This approach means that while you will receive replicated (and randomized) reward values across the " +
+	"requested blocks, " +
 	"the average or median of these values remains consistent with the intended gas tip."
 
 // feeBlocks and feePercentiles bound a history of fees.
@@ -224,7 +230,8 @@ func (e ethEpochs) GetEpochStats(epoch BlockTag) (*epochStatsJSON, error) {
 		if (!epoch.last() || epoch == Pending) && epoch != BlockTag(now.Epoch)-1 {
 			return nil, errors.New("getEpochStats API call doesn't support retrieving previous sealed epochs")
 		}
-		return &epochStatsJSON{Epoch: hexutil.Uint64(now.Epoch - 1), Start: hexutil.Uint64(now.PrevEpochStart), End: hexutil.Uint64(now.EpochStart)}, nil
+		return &epochStatsJSON{Epoch: hexutil.Uint64(now.Epoch - 1), Start: hexutil.Uint64(now.PrevEpochStart),
+			End: hexutil.Uint64(now.EpochStart)}, nil
 	})
 }
 
@@ -365,7 +372,8 @@ func (e ethState) GetProof(_ context.Context, address common.Address, keys []str
 			StorageHash: p.Storage, StorageProof: make([]slotProofJSON, len(keys)),
 		}
 		for i, key := range keys {
-			out.StorageProof[i] = slotProofJSON{Key: key, Value: (*hexutil.Big)(p.Slots[i].Value.Big()), Proof: []hexutil.Bytes{}}
+			out.StorageProof[i] = slotProofJSON{Key: key, Value: (*hexutil.Big)(p.Slots[i].Value.Big()),
+				Proof: []hexutil.Bytes{}}
 			if p.Account != nil {
 				out.StorageProof[i].Proof = hexes(p.Slots[i].Nodes)
 			}

@@ -18,24 +18,29 @@ import (
 
 const (
 	recordedFailures = "testdata/failures.txt"
-	failuresHead     = "// What go-opera v1.1.3-rc.5 said of executions that fail, and of accounts that are overridden:\n" +
+	failuresHead     = "// What go-opera v1.1.3-rc.5 said of executions that fail, and of accounts that are " +
+		"overridden:\n" +
 		"// requests of JSON-RPC whose answers are those of any fakenet of one. go test -rpc.record writes it anew.\n\n"
 )
 
 // failingCode is code that fails in each way that the machine knows.
 var failingCode = []string{
-	"5b600056", "6001600055", "60016480000000005200", "6001690100000000000000000052", "650100000000006000600037", "6000600064800000000060006000600061fffff1",
-	"6480000000006000f3", "6480000000006000a0", "648000000000600020", "600064800000000060006000f5", "64800000000060006000f0", "65010000000000515000",
-	"6110006000f3", "6161a86000f3", "60ef6000536161a86000f3", "60ef60005360016000f3", "60006000fd", "60206000fd", "600056", "6001600057", "6001600060003e", "01",
-	"5b6000600056", "fe", "0c", "5f", "49", "5c", "b0", "b1", "b2", "ef", "4660005260206000f3", "60006000600060006005305af160005260206000f3",
+	"5b600056", "6001600055", "60016480000000005200", "6001690100000000000000000052", "650100000000006000600037",
+	"6000600064800000000060006000600061fffff1", "6480000000006000f3", "6480000000006000a0", "648000000000600020",
+	"600064800000000060006000f5", "64800000000060006000f0", "65010000000000515000", "6110006000f3", "6161a86000f3",
+	"60ef6000536161a86000f3", "60ef60005360016000f3", "60006000fd", "60206000fd", "600056", "6001600057",
+	"6001600060003e", "01", "5b6000600056", "fe", "0c", "5f", "49", "5c", "b0", "b1", "b2", "ef", "4660005260206000f3",
+	"60006000600060006005305af160005260206000f3",
 	"60016001600060006000305afa60005260206000f3",
 }
 
 // askFailures asks for failing executions, and with accounts in place of others.
 func askFailures(ask func(string, ...any)) {
-	const me, at, system = "0x239fa7623354ec26520de878b52f13fe84b06971", "0x00000000000000000000000000000000000abcde", "0xfffffffffffffffffffffffffffffffffffffffe"
+	const me, at, system = "0x239fa7623354ec26520de878b52f13fe84b06971", "0x00000000000000000000000000000000000abcde",
+		"0xfffffffffffffffffffffffffffffffffffffffe"
 	const last, most = "0xffffffffffffffff", "0x2faf080"
-	good := []string{"6001600055", "6110006000f3", "4660005260206000f3", "60006000600060006005305af160005260206000f3", "60016001600060006000305afa60005260206000f3"}
+	good := []string{"6001600055", "6110006000f3", "4660005260206000f3", "60006000600060006005305af160005260206000f3",
+		"60016001600060006000305afa60005260206000f3"}
 	for _, code := range failingCode {
 		data := "0x" + code
 		for _, gas := range []any{nil, "0x5b04", "0x5ffff", most} {
@@ -71,15 +76,19 @@ func askFailures(ask func(string, ...any)) {
 			call := object{"from": from, "to": at, "value": value}
 			ask("eth_call", call, "latest")
 			ask("eth_estimateGas", call)
-			ask("eth_call", call, "latest", object{at: object{"code": "0x4760005260206000f3"}, system: object{"balance": "0x64"}})
+			ask("eth_call", call, "latest", object{at: object{"code": "0x4760005260206000f3"},
+				system: object{"balance": "0x64"}})
 			call["to"] = "0xd100ec0000000000000000000000000000000000"
-			call["data"] = "0x39e503ab" + strings.Repeat("0", 59) + "abcde" + strings.Repeat("0", 63) + "1" + strings.Repeat("0", 63) + "1"
+			call["data"] = "0x39e503ab" + strings.Repeat("0", 59) + "abcde" + strings.Repeat("0", 63) + "1" +
+				strings.Repeat("0", 63) + "1"
 			ask("eth_call", call, "latest")
 		}
 	}
 	ask("eth_call", object{"from": at, "data": "0x00"}, "latest", object{at: object{"nonce": last}})
-	ask("eth_call", object{"to": at}, "latest", object{at: object{"nonce": last, "code": "0x600060006000f060005260206000f3"}})
-	for to, data := range map[string]string{"6": strings.Repeat("00", 31) + "01" + strings.Repeat("00", 31) + "01", "7": strings.Repeat("ff", 64), "8": "00", "9": "00"} {
+	ask("eth_call", object{"to": at},
+		"latest", object{at: object{"nonce": last, "code": "0x600060006000f060005260206000f3"}})
+	for to, data := range map[string]string{"6": strings.Repeat("00", 31) + "01" + strings.Repeat("00", 31) + "01",
+		"7": strings.Repeat("ff", 64), "8": "00", "9": "00"} {
 		ask("eth_call", object{"to": "0x" + strings.Repeat("0", 39) + to, "data": "0x" + data}, "latest")
 		ask("eth_estimateGas", object{"to": "0x" + strings.Repeat("0", 39) + to, "data": "0x" + data})
 	}
@@ -89,12 +98,14 @@ func askFailures(ask func(string, ...any)) {
 // askAbsent asks with storage of accounts that are not there.
 func askAbsent(ask func(string, ...any), at string) {
 	slot := func(n string) string { return "0x" + strings.Repeat("0", 64-len(n)) + n }
-	const read, proxy = "0x60005460005260206000f3", "0x60206000600060006000730000000000000000000000000000000000abcde05af45060206000f3"
+	const read, proxy = "0x60005460005260206000f3",
+		"0x60206000600060006000730000000000000000000000000000000000abcde05af45060206000f3"
 	beside := "0x00000000000000000000000000000000000abcdf"
 	for _, storage := range []string{"state", "stateDiff"} {
 		slots := object{slot("0"): slot("2a")}
 		for _, o := range []object{
-			{at: object{"code": read, storage: slots}}, {at: object{storage: slots}}, {at: object{"code": read, storage: object{}}},
+			{at: object{"code": read, storage: slots}}, {at: object{storage: slots}},
+			{at: object{"code": read, storage: object{}}},
 			{at: object{"code": read, "balance": "0x1", "nonce": "0x1", storage: slots}},
 			{at: object{"code": "0x600160005460005560005260206000f3", storage: slots}},
 			{at: object{"code": read}, beside: object{"code": "0x6020600060006000620abcde5af45060206000f3", storage: slots}},

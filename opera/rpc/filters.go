@@ -97,10 +97,11 @@ type headJSON struct {
 
 func headOf(h *types.Header, b *block) *headJSON {
 	return &headJSON{
-		ParentHash: h.ParentHash, UncleHash: h.UncleHash, Coinbase: h.Coinbase, Root: h.Root, TxHash: h.TxHash, ReceiptHash: h.ReceiptHash,
-		Bloom: h.Bloom, Difficulty: (*hexutil.Big)(h.Difficulty), Number: (*hexutil.Big)(h.Number), GasLimit: hexutil.Uint64(h.GasLimit),
-		GasUsed: hexutil.Uint64(h.GasUsed), Time: hexutil.Uint64(h.Time), Extra: h.Extra, MixDigest: h.MixDigest, Nonce: h.Nonce,
-		BaseFee: (*hexutil.Big)(h.BaseFee), Hash: common.Hash(b.ID),
-		Epoch: hexutil.Uint64(b.ID.Epoch()), Size: hexutil.Uint64(b.size(h.Root)), TimestampNano: hexutil.Uint64(b.Time),
+		ParentHash: h.ParentHash, UncleHash: h.UncleHash, Coinbase: h.Coinbase, Root: h.Root, TxHash: h.TxHash,
+		ReceiptHash: h.ReceiptHash, Bloom: h.Bloom, Difficulty: (*hexutil.Big)(h.Difficulty),
+		Number: (*hexutil.Big)(h.Number), GasLimit: hexutil.Uint64(h.GasLimit), GasUsed: hexutil.Uint64(h.GasUsed),
+		Time: hexutil.Uint64(h.Time), Extra: h.Extra, MixDigest: h.MixDigest, Nonce: h.Nonce,
+		BaseFee: (*hexutil.Big)(h.BaseFee), Hash: common.Hash(b.ID), Epoch: hexutil.Uint64(b.ID.Epoch()),
+		Size: hexutil.Uint64(b.size(h.Root)), TimestampNano: hexutil.Uint64(b.Time),
 	}
 }

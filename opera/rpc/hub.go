@@ -51,7 +51,8 @@ type toldBlock struct {
 
 func newHub(s *Service) *hub {
 	h := &hub{
-		s: s, blocks: newStream(keptNews, keptBytes), pending: newStream(keptNews, keptTold), sync: newStream(keptNews, keptTold), peers: newStream(keptNews, keptTold),
+		s: s, blocks: newStream(keptNews, keptBytes), pending: newStream(keptNews, keptTold),
+		sync: newStream(keptNews, keptTold), peers: newStream(keptNews, keptTold),
 		matching: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())

@@ -39,7 +39,9 @@ var errProgram = errors.New("tracers in JavaScript are run for local clients and
 // tracer is asked for something. Which functions the client's has must be known before: a first
 // tracer, with no other function than the one that is asked for a result, runs it to see. What is
 // wrong with the client's program is told there, as it is without us.
-func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Context, config json.RawMessage, v *view) (t *named, err error) {
+func (s *Service) newNamed(
+	ctx context.Context, name string, about *tracers.Context, config json.RawMessage, v *view,
+) (t *named, err error) {
 	defer func() { // go-ethereum's package panics for programs that make nothing
 		if p := recover(); p != nil {
 			t, err = nil, fmt.Errorf("make a tracer: %v", p)
@@ -101,13 +103,15 @@ func (s *Service) newNamed(ctx context.Context, name string, about *tracers.Cont
 }
 
 // seeing returns which functions a program has, running the one that works for its client.
-const seeing = `{fault: function() {}, result: function() { %s; return ["step", "enter", "exit", "fault", "result"].filter(function(f) { return typeof o[f] === "function" }) }}`
+const seeing = `{fault: function() {}, result: function() { %s; return ["step", "enter", "exit", "fault", ` +
+	`"result"].filter(function(f) { return typeof o[f] === "function" }) }}`
 
 // seeingError is what go-ethereum's package adds to errors of that function.
 const seeingError = "    in server-side tracer function 'result'"
 
 // running has the functions of a program, which runs when the first of them is called.
-const running = `(function() { var made; function of() { if (!made) { %s; made = o } return made } return {made: 1%s} })()`
+const running = `(function() { var made; function of() { if (!made) { %s; made = o } return made } return ` +
+	`{made: 1%s} })()`
 
 // quoteJS is a text as JavaScript.
 func quoteJS(text []byte) []byte {

@@ -61,8 +61,9 @@ func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{})
 	if _, err := read(w.service, func(v *view) (any, error) {
 		for _, program := range []string{
-			`{`, `1`, `{}`, `undefined`, `nothing.there`, `{fault: function(){}}`, `{result: function(){ return 1 }}`, `}) (`, `1), (2`,
-			`{enter: function(){}, fault: function(){}, result: function(){}}`, `{setup: function(c){ throw "no " + c }, fault: function(){}, result: function(){}}`,
+			`{`, `1`, `{}`, `undefined`, `nothing.there`, `{fault: function(){}}`, `{result: function(){ return 1 }}`,
+			`}) (`, `1), (2`, `{enter: function(){}, fault: function(){}, result: function(){}}`,
+			`{setup: function(c){ throw "no " + c }, fault: function(){}, result: function(){}}`,
 			`{setup: function(c){ this.c = JSON.parse(c) }, fault: function(){}, result: function(){ return this.c }}`,
 			`{n: 0, get k(){ return 5 }, fault: function(){}, result: function(c){ this.n++; return [this.n, this.k, typeof c, typeof this.result, arguments.length] }}`,
 			`(function(){ var hidden = 7; return {fault: function(){}, result: function(){ return hidden }} })()`,
@@ -101,18 +102,30 @@ func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
 	}
 	c, at := dial(t, w), contractOf(t, w)
 	var direct, steps json.RawMessage
-	if err := c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": `{n:0, step: function(l, db){ this.n++; this.last = l.op.toString(); this.e = db.exists(l.contract.getAddress()) }, fault: function(){}, enter: function(f){ this.f = f.getType() }, exit: function(r){ this.g = r.getGasUsed() }, result: function(ctx, db){ return {n: this.n, last: this.last, e: this.e, type: ctx.type, used: ctx.gasUsed > 0} }}`}); err != nil {
+	if err := c.Call(&direct, "debug_traceCall", deed(at, doCount),
+		"latest",
+		object{
+			"tracer": `{n:0, step: function(l, db){ this.n++; this.last = l.op.toString(); this.e = ` +
+				`db.exists(l.contract.getAddress()) }, fault: function(){}, enter: function(f){ this.f = f.getType() ` +
+				`}, exit: function(r){ this.g = r.getGasUsed() }, result: function(ctx, db){ return {n: this.n, ` +
+				`last: this.last, e: this.e, type: ctx.type, used: ctx.gasUsed > 0} }}`}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Call(&steps, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": `{n:0, step: function(){ this.n++ }, fault: function(){}, result: function(){ return this.n }}`}); err != nil {
+	if err := c.Call(&steps, "debug_traceCall", deed(at, doCount),
+		"latest",
+		object{
+			"tracer": `{n:0, step: function(){ this.n++ }, fault: function(){}, result: function(){ return this.n }}`}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(direct), `"n":`+string(steps)+`,`) || !strings.Contains(string(direct), `"e":true`) || !strings.Contains(string(direct), `"used":true`) || string(steps) == "0" {
+	if !strings.Contains(string(direct), `"n":`+string(steps)+`,`) || !strings.Contains(string(direct), `"e":true`) ||
+		!strings.Contains(string(direct), `"used":true`) || string(steps) == "0" {
 		t.Errorf("%s, %s", direct, steps)
 	}
-	fails(t, c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": strings.Repeat("(", scriptBytes+1)}), "the limit is")
+	fails(t, c.Call(&direct, "debug_traceCall", deed(at, doCount),
+		"latest", object{"tracer": strings.Repeat("(", scriptBytes+1)}), "the limit is")
 	begin := time.Now()
-	for _, text := range []string{strings.Repeat("(", scriptBytes), strings.Repeat("(", scriptMarks), "function(){" + strings.Repeat("a:", scriptMarks-10) + "}", strings.Repeat("a+", scriptBytes/2)} {
+	for _, text := range []string{strings.Repeat("(", scriptBytes), strings.Repeat("(", scriptMarks), "function(){" +
+		strings.Repeat("a:", scriptMarks-10) + "}", strings.Repeat("a+", scriptBytes/2)} {
 		if err := c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": text}); err == nil {
 			t.Error("what is no program is run")
 		}
@@ -149,7 +162,8 @@ func TestProgramsOfStrangersAreNotRun(t *testing.T) {
 				{"tracer": several, "tracerConfig": object{several: object{program: object{}}}},
 			} {
 				var got json.RawMessage
-				inBatch := []rpc.BatchElem{{Method: "debug_traceCall", Args: []any{object{"to": attacker}, "latest", of}, Result: &json.RawMessage{}}}
+				inBatch := []rpc.BatchElem{{Method: "debug_traceCall",
+					Args: []any{object{"to": attacker}, "latest", of}, Result: &json.RawMessage{}}}
 				failed := errors.Join(c.BatchCall(inBatch), inBatch[0].Error)
 				alone := c.Call(&got, "debug_traceCall", object{"to": attacker}, "latest", of)
 				if local && (alone != nil || failed != nil || !strings.Contains(string(got), "7")) {
@@ -160,7 +174,8 @@ func TestProgramsOfStrangersAreNotRun(t *testing.T) {
 				}
 			}
 			var got json.RawMessage
-			if err := c.Call(&got, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": "callTracer"}); err != nil {
+			if err := c.Call(&got, "debug_traceCall", object{"to": attacker},
+				"latest", object{"tracer": "callTracer"}); err != nil {
 				t.Errorf("callTracer of %q over %s: %v", address, url, err)
 			}
 		}

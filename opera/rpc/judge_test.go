@@ -106,8 +106,10 @@ func (w *worker) work() common.Address {
 		w.send(do(doRevert))
 		w.send(&types.AccessListTx{ChainID: id, Nonce: w.nonce, GasPrice: price, Gas: 300_000, To: &at, Data: []byte{doCount},
 			AccessList: types.AccessList{{Address: at, StorageKeys: []common.Hash{{}}}}})
-		w.send(&types.DynamicFeeTx{ChainID: id, Nonce: w.nonce, GasFeeCap: price, GasTipCap: big.NewInt(7e9), Gas: 300_000, To: &at, Data: []byte{doCall}})
-		w.await(w.send(&types.DynamicFeeTx{ChainID: id, Nonce: w.nonce, GasFeeCap: price, GasTipCap: price, Gas: 21_000, To: &me, Value: big.NewInt(5)}))
+		w.send(&types.DynamicFeeTx{ChainID: id, Nonce: w.nonce, GasFeeCap: price, GasTipCap: big.NewInt(7e9),
+			Gas: 300_000, To: &at, Data: []byte{doCall}})
+		w.await(w.send(&types.DynamicFeeTx{ChainID: id, Nonce: w.nonce, GasFeeCap: price, GasTipCap: price, Gas: 21_000,
+			To: &me, Value: big.NewInt(5)}))
 		w.send(do(doInvalid))
 		w.send(do(doBare))
 		w.send(do(doFill))
@@ -157,7 +159,8 @@ func TestAnswersAreGoOperas(t *testing.T) {
 	}
 	defer node.Kill()
 	keys := keystore.NewKeyStore(filepath.Join(dir, "data", "keystore"), keystore.LightScryptN, keystore.LightScryptP)
-	world := newWorld(t, events, Options{Accounts: accounts.NewManager(nil, keys), DataDir: filepath.Join(dir, "data"), Remote: true})
+	world := newWorld(t, events, Options{Accounts: accounts.NewManager(nil, keys), DataDir: filepath.Join(dir, "data"),
+		Remote: true})
 	list := questions(t, world, at)
 	compare(t, asker(node.URL()), asker(world.url), list)
 	if *record {
@@ -214,7 +217,8 @@ func write(t *testing.T, theirs func(string) (string, error), list []string, eve
 		_, err = z.Write(large)
 		err = errors.Join(err, z.Close())
 	}
-	if err = errors.Join(err, os.WriteFile(recordedAnswers, short, 0o644), os.WriteFile(recordedLong, packed.Bytes(), 0o644)); err != nil {
+	if err = errors.Join(err, os.WriteFile(recordedAnswers, short, 0o644),
+		os.WriteFile(recordedLong, packed.Bytes(), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -243,7 +247,9 @@ func TestAnswersAreThoseThatWereRecorded(t *testing.T) {
 		}
 	}
 	// go-opera answered when the chain was young.
-	world := newWorld(t, recordedEvents, Options{Accounts: recordedAccounts(t), Remote: true, Now: func() time.Time { return time.Unix(0, 0) }})
+	world := newWorld(t, recordedEvents, Options{Accounts: recordedAccounts(t), Remote: true, Now: func() time.Time {
+		return time.Unix(0, 0)
+	}})
 	compare(t, func(body string) (string, error) { return said[body], nil }, asker(world.url), list)
 }
 

@@ -38,7 +38,8 @@ var errServiceClosed = errors.New("requests are not answered any more")
 // newLatest begins to follow a chain. Close ends it.
 func newLatest(c Chain, told func(first, last inter.BlockNumber)) *latest {
 	ctx, end := context.WithCancel(context.Background())
-	l := &latest{chain: c, told: told, wake: make(chan struct{}, 1), end: end, ended: make(chan struct{}), begun: make(chan struct{})}
+	l := &latest{chain: c, told: told, wake: make(chan struct{}, 1), end: end, ended: make(chan struct{}),
+		begun: make(chan struct{})}
 	go l.run(ctx)
 	return l
 }

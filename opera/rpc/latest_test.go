@@ -160,7 +160,8 @@ func TestReadsOfTheLatestBlockDoNotWaitForRoots(t *testing.T) {
 		}
 	}
 	var receipt ReceiptJSON
-	if err := c.Call(&receipt, "eth_getTransactionReceipt", hidden.Hash()); err != nil || receipt.BlockHash != common.Hash(newest.ID) {
+	if err := c.Call(&receipt, "eth_getTransactionReceipt", hidden.Hash()); err != nil ||
+		receipt.BlockHash != common.Hash(newest.ID) {
 		t.Errorf("the receipt is %+v, %v", receipt, err)
 	}
 }

@@ -45,10 +45,11 @@ func contractOf(t *testing.T, w *world) common.Address {
 	}
 	defer v.Close()
 	var at common.Address
-	if err := v.Logs(t.Context(), chain.LogQuery{To: v.Head().Number, Topics: [][]common.Hash{{{31: 0xa1}}}}, func(l *types.Log) bool {
-		at = l.Address
-		return false
-	}); err != nil || at == (common.Address{}) {
+	if err := v.Logs(t.Context(), chain.LogQuery{To: v.Head().Number, Topics: [][]common.Hash{{{31: 0xa1}}}},
+		func(l *types.Log) bool {
+			at = l.Address
+			return false
+		}); err != nil || at == (common.Address{}) {
 		t.Fatalf("%v, %v", at, err)
 	}
 	return at
@@ -69,24 +70,32 @@ func fails(t *testing.T, err error, text string) {
 // What a stranger can ask for has a bound, and the error says which.
 func TestLimitsHoldForTheWorstRequests(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{
-		GasCap: 1 << 40, CallTime: 50 * time.Millisecond, RequestTime: 500 * time.Millisecond, Batch: 10, Answer: 3000, Logs: 12, Criteria: 20,
-		UnindexedBlocks: 3, Filters: 3, FilterHeld: 4, Subscriptions: 2, Trace: 4000, Body: 100_000,
+		GasCap: 1 << 40, CallTime: 50 * time.Millisecond, RequestTime: 500 * time.Millisecond, Batch: 10, Answer: 3000,
+		Logs: 12, Criteria: 20, UnindexedBlocks: 3, Filters: 3, FilterHeld: 4, Subscriptions: 2, Trace: 4000, Body: 100_000,
 	}})
 	c, at := dial(t, w), contractOf(t, w)
 	var any json.RawMessage
 	begin := time.Now()
 	fails(t, c.Call(&any, "eth_call", deed(at, doLoop), "latest"), "execution aborted (timeout = 50ms)")
-	fails(t, c.Call(&any, "eth_estimateGas", object{"to": at, "data": hexutil.Encode([]byte{doLoop}), "gas": "0xffffffffff"}), "execution aborted")
-	fails(t, c.Call(&any, "eth_createAccessList", object{"to": at, "data": hexutil.Encode([]byte{doLoop}), "gas": "0xffffffffff", "gasPrice": "0x0"}, "latest"), "execution aborted")
-	fails(t, c.Call(&any, "debug_traceCall", object{"to": at, "data": hexutil.Encode([]byte{doLoop}), "gas": "0xffffffffff"}, "latest", object{"tracer": "callTracer", "timeout": "1h"}), "execution aborted")
-	fails(t, c.Call(&any, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": "{step:function(){for(;;){}},fault:function(){},result:function(){return 1}}"}), "")
+	fails(t, c.Call(&any, "eth_estimateGas", object{"to": at, "data": hexutil.Encode([]byte{doLoop}),
+		"gas": "0xffffffffff"}), "execution aborted")
+	fails(t, c.Call(&any, "eth_createAccessList", object{"to": at, "data": hexutil.Encode([]byte{doLoop}),
+		"gas": "0xffffffffff", "gasPrice": "0x0"}, "latest"), "execution aborted")
+	fails(t, c.Call(&any, "debug_traceCall", object{"to": at, "data": hexutil.Encode([]byte{doLoop}),
+		"gas": "0xffffffffff"}, "latest", object{"tracer": "callTracer", "timeout": "1h"}), "execution aborted")
+	fails(t, c.Call(&any, "debug_traceCall", deed(at, doCount),
+		"latest", object{"tracer": "{step:function(){for(;;){}},fault:function(){},result:function(){return 1}}"}), "")
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("it took %v", took)
 	}
-	fails(t, c.Call(&any, "debug_traceCall", deed(at, doFill), "latest", object{"tracer": "callTracer"}), errTraceSize.Error())
-	fails(t, c.Call(&any, "eth_getLogs", object{"fromBlock": "0x0", "toBlock": "latest", "address": at}), "more than 12 results. Try with this block range [0x0, ")
-	fails(t, c.Call(&any, "eth_getLogs", object{"fromBlock": "0x0", "toBlock": "latest"}), "too wide blocks range, the limit is 3")
-	fails(t, c.Call(&any, "eth_getLogs", object{"address": make([]common.Address, 21)}), "too many addresses and topics: 21, the limit is 20")
+	fails(t, c.Call(&any, "debug_traceCall", deed(at, doFill), "latest", object{"tracer": "callTracer"}),
+		errTraceSize.Error())
+	fails(t, c.Call(&any, "eth_getLogs", object{"fromBlock": "0x0", "toBlock": "latest", "address": at}),
+		"more than 12 results. Try with this block range [0x0, ")
+	fails(t, c.Call(&any, "eth_getLogs", object{"fromBlock": "0x0", "toBlock": "latest"}),
+		"too wide blocks range, the limit is 3")
+	fails(t, c.Call(&any, "eth_getLogs", object{"address": make([]common.Address, 21)}),
+		"too many addresses and topics: 21, the limit is 20")
 	fails(t, c.Call(&any, "eth_feeHistory", 1, "latest", make([]float64, 101)), "too many percentiles")
 	fails(t, c.Call(&any, "eth_getProof", at, make([]string, 1025), "latest"), "too many storage keys")
 	for i := range 4 {
@@ -128,7 +137,8 @@ func TestLogsAreFoundInPiecesAsTheErrorSays(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{Logs: 25}})
 	c, at := dial(t, w), contractOf(t, w)
 	ask := func(from, to uint64) (list []LogJSON, err error) {
-		err = c.Call(&list, "eth_getLogs", object{"fromBlock": hexutil.Uint64(from), "toBlock": hexutil.Uint64(to), "address": at})
+		err = c.Call(&list, "eth_getLogs", object{"fromBlock": hexutil.Uint64(from), "toBlock": hexutil.Uint64(to),
+			"address": at})
 		return list, err
 	}
 	var all []LogJSON
@@ -142,7 +152,9 @@ func TestLogsAreFoundInPiecesAsTheErrorSays(t *testing.T) {
 			continue
 		}
 		var first, end, next uint64
-		if _, scanned := fmt.Sscanf(err.Error(), "query returned more than 25 results. Try with this block range [0x%x, 0x%x], and go on from 0x%x", &first, &end, &next); scanned != nil {
+		if _, scanned := fmt.Sscanf(err.Error(),
+			"query returned more than 25 results. Try with this block range [0x%x, 0x%x], and go on from 0x%x",
+			&first, &end, &next); scanned != nil {
 			t.Fatal(err)
 		}
 		if first != from || next != end+1 || end >= to {
@@ -223,7 +235,9 @@ func TestFiltersTellWhatIsNew(t *testing.T) {
 		id     *rpc.ID
 		method string
 		params []any
-	}{{&blocks, "eth_newBlockFilter", nil}, {&logs, "eth_newFilter", []any{object{"address": at, "topics": []any{common.Hash{31: 0xa1}}}}}, {&txs, "eth_newPendingTransactionFilter", nil}} {
+	}{{&blocks, "eth_newBlockFilter", nil},
+		{&logs, "eth_newFilter", []any{object{"address": at, "topics": []any{common.Hash{31: 0xa1}}}}},
+		{&txs, "eth_newPendingTransactionFilter", nil}} {
 		if err := c.Call(f.id, f.method, f.params...); err != nil {
 			t.Fatal(err)
 		}
@@ -241,10 +255,12 @@ func TestFiltersTellWhatIsNew(t *testing.T) {
 	})
 	var ids []common.Hash
 	var found, again []LogJSON
-	if err := c.Call(&ids, "eth_getFilterChanges", blocks); err != nil || len(ids) != n || ids[n-1] != common.Hash(w.chain.Head().Atropos) {
+	if err := c.Call(&ids, "eth_getFilterChanges", blocks); err != nil || len(ids) != n ||
+		ids[n-1] != common.Hash(w.chain.Head().Atropos) {
 		t.Errorf("%v, %v", ids, err)
 	}
-	if err := c.Call(&found, "eth_getFilterChanges", logs); err != nil || len(found) == 0 || found[0].Address != at || found[0].Topics[0] != (common.Hash{31: 0xa1}) {
+	if err := c.Call(&found, "eth_getFilterChanges", logs); err != nil || len(found) == 0 || found[0].Address != at ||
+		found[0].Topics[0] != (common.Hash{31: 0xa1}) {
 		t.Errorf("%v, %v", found, err)
 	}
 	if err := c.Call(&again, "eth_getFilterChanges", logs); err != nil || len(again) != 0 {
@@ -323,7 +339,8 @@ func TestSubscribersAreTold(t *testing.T) {
 	for _, s := range []struct {
 		to     any
 		params []any
-	}{{heads, []any{"newHeads"}}, {logs, []any{"logs", object{"address": contractOf(t, w)}}}, {txs, []any{"newPendingTransactions"}}} {
+	}{{heads, []any{"newHeads"}}, {logs, []any{"logs", object{"address": contractOf(t, w)}}},
+		{txs, []any{"newPendingTransactions"}}} {
 		if _, err := c.Subscribe(t.Context(), "eth", s.to, s.params...); err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +380,8 @@ func TestTracesSayWhatHappened(t *testing.T) {
 			TxHash common.Hash
 			Result call
 		}
-		if err := c.Call(&list, "debug_traceBlockByNumber", hexutil.Uint64(n), object{"tracer": "callTracer", "tracerConfig": object{"withLog": true}}); err != nil {
+		if err := c.Call(&list, "debug_traceBlockByNumber",
+			hexutil.Uint64(n), object{"tracer": "callTracer", "tracerConfig": object{"withLog": true}}); err != nil {
 			if n == 1 && strings.Contains(err.Error(), errNotMade.Error()) {
 				continue // the genesis' own, which nobody executes
 			}
@@ -384,7 +402,8 @@ func TestTracesSayWhatHappened(t *testing.T) {
 			var single call
 			var steps struct{ StructLogs []any }
 			var flat []any
-			if err := c.Call(&single, "debug_traceTransaction", one.TxHash, object{"tracer": "callTracer"}); err != nil || single.GasUsed != r.GasUsed {
+			if err := c.Call(&single, "debug_traceTransaction", one.TxHash,
+				object{"tracer": "callTracer"}); err != nil || single.GasUsed != r.GasUsed {
 				t.Errorf("%+v, %v", single, err)
 			}
 			if err := c.Call(&steps, "debug_traceTransaction", one.TxHash); err != nil {
@@ -399,7 +418,10 @@ func TestTracesSayWhatHappened(t *testing.T) {
 		t.Errorf("%d traces, %d calls in them, %d logs, %d failed", traced, nested, logged, failed)
 	}
 	var text json.RawMessage
-	if err := c.Call(&text, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": "{n:0,step:function(){this.n++},fault:function(){},result:function(){return this.n}}"}); err != nil || len(text) < 2 {
+	if err := c.Call(&text, "debug_traceCall", deed(at, doCount),
+		"latest",
+		object{
+			"tracer": "{n:0,step:function(){this.n++},fault:function(){},result:function(){return this.n}}"}); err != nil || len(text) < 2 {
 		t.Errorf("%s, %v", text, err)
 	}
 	for _, name := range []string{"prestateTracer", "4byteTracer", "flatCallTracer", "noopTracer", "muxTracer"} {
@@ -451,7 +473,8 @@ func TestFinalizedAndSafeAreTheLastBlock(t *testing.T) {
 
 func TestWhoIsServedIsChosen(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{})
-	h, err := w.service.Handler(&HTTPOptions{APIs: []string{"eth"}, Hosts: []string{"good"}, Origins: []string{"https://site"}, Prefix: "/rpc"}, nil)
+	h, err := w.service.Handler(&HTTPOptions{APIs: []string{"eth"}, Hosts: []string{"good"},
+		Origins: []string{"https://site"}, Prefix: "/rpc"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,11 +484,13 @@ func TestWhoIsServedIsChosen(t *testing.T) {
 		status             int
 		allowed            string
 	}{
-		{"/rpc", "good", "", 200, ""}, {"/rpc", "GOOD:1", "https://site", 200, "https://site"}, {"/rpc", "127.0.0.1", "https://other", 200, ""},
+		{"/rpc", "good", "", 200, ""}, {"/rpc", "GOOD:1", "https://site", 200, "https://site"},
+		{"/rpc", "127.0.0.1", "https://other", 200, ""},
 		{"/rpc", "bad", "", 403, ""}, {"/", "good", "", 404, ""},
 	} {
 		rec := httptest.NewRecorder()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x"+x.path, strings.NewReader(request("eth_chainId")))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x"+x.path,
+			strings.NewReader(request("eth_chainId")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -494,11 +519,13 @@ func TestPagesOfOtherSitesAreToldWhatTheyMay(t *testing.T) {
 	}
 	defer h.Close()
 	for _, x := range []struct{ method, origin, allowed, methods string }{
-		{http.MethodOptions, "https://a.example.com", "https://a.example.com", "POST"}, {http.MethodOptions, "https://example.org", "", ""},
+		{http.MethodOptions, "https://a.example.com", "https://a.example.com", "POST"},
+		{http.MethodOptions, "https://example.org", "", ""},
 		{http.MethodPost, "https://a.example.com", "https://a.example.com", ""}, {http.MethodPost, "", "", ""},
 	} {
 		rec := httptest.NewRecorder()
-		r, err := http.NewRequestWithContext(t.Context(), x.method, "http://127.0.0.1/", strings.NewReader(request("eth_chainId")))
+		r, err := http.NewRequestWithContext(t.Context(), x.method,
+			"http://127.0.0.1/", strings.NewReader(request("eth_chainId")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -512,7 +539,8 @@ func TestPagesOfOtherSitesAreToldWhatTheyMay(t *testing.T) {
 		}
 		h.ServeHTTP(rec, r)
 		got := rec.Header()
-		if rec.Code != http.StatusOK || got.Get("Access-Control-Allow-Origin") != x.allowed || got.Get("Access-Control-Allow-Methods") != x.methods || got.Values("Vary")[0] != "Origin" {
+		if rec.Code != http.StatusOK || got.Get("Access-Control-Allow-Origin") != x.allowed ||
+			got.Get("Access-Control-Allow-Methods") != x.methods || got.Values("Vary")[0] != "Origin" {
 			t.Errorf("%+v: %d %v", x, rec.Code, got)
 		}
 	}
@@ -592,7 +620,8 @@ func TestNewsCostsNothingForThoseWhoHaveIt(t *testing.T) {
 	}
 	e := ethFilters{w.service}
 	for range 1000 {
-		if _, err := e.NewFilter(t.Context(), Criteria{Topics: [][]common.Hash{append([]common.Hash{}, topics...)}}); err != nil {
+		if _, err := e.NewFilter(t.Context(),
+			Criteria{Topics: [][]common.Hash{append([]common.Hash{}, topics...)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -621,7 +650,9 @@ func TestUnfinishedFramesHoldABoundedAmount(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
+		fmt.Fprint(c,
+			"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: "+
+				"Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n")
 		res, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 			t.Fatal(res, err)
@@ -676,7 +707,8 @@ func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		batch := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &any}}
-		if err := c.BatchCallContext(ctx, batch); errors.Is(err, context.DeadlineExceeded) || err == nil && batch[0].Error == nil {
+		if err := c.BatchCallContext(ctx, batch); errors.Is(err, context.DeadlineExceeded) ||
+			err == nil && batch[0].Error == nil {
 			t.Errorf("a batch without a turn: %v", err)
 		}
 		cancel()

@@ -130,7 +130,9 @@ func (c *Criteria) checkBounds(l *Limits) error {
 
 // indexed tells whether the criteria name anything that logs are found by.
 func (c *Criteria) indexed() bool {
-	return len(c.Addresses) != 0 || slices.ContainsFunc(c.Topics, func(topics []common.Hash) bool { return len(topics) != 0 })
+	return len(c.Addresses) != 0 || slices.ContainsFunc(c.Topics, func(topics []common.Hash) bool {
+		return len(topics) != 0
+	})
 }
 
 // prepare sorts what is compared with each log. It changes nothing that is sorted.
@@ -311,9 +313,12 @@ func (v *view) query(c *Criteria) (*chain.LogQuery, error) {
 // tooManyLogs says how to go on: which blocks fit into an answer, and where the next begins.
 func tooManyLogs(q *chain.LogQuery, at inter.BlockNumber, limit int) error {
 	if at == q.From {
-		return fmt.Errorf("query returned more than %d results, all of them of block %#x: name addresses or topics to get fewer", limit, uint64(at))
+		return fmt.Errorf(
+			"query returned more than %d results, all of them of block %#x: name addresses or topics to get fewer",
+			limit, uint64(at))
 	}
-	return fmt.Errorf("query returned more than %d results. Try with this block range [%#x, %#x], and go on from %#x", limit, uint64(q.From), uint64(at-1), uint64(at))
+	return fmt.Errorf("query returned more than %d results. Try with this block range [%#x, %#x], and go on from %#x",
+		limit, uint64(q.From), uint64(at-1), uint64(at))
 }
 
 func timeOverLogs(list []*types.Log, q *chain.LogQuery) error {
@@ -324,5 +329,6 @@ func timeOverLogs(list []*types.Log, q *chain.LogQuery) error {
 			middle = last - 1
 		}
 	}
-	return fmt.Errorf("%s. Try with this block range [%#x, %#x], and go on from %#x", why, uint64(q.From), uint64(middle), uint64(middle+1))
+	return fmt.Errorf("%s. Try with this block range [%#x, %#x], and go on from %#x",
+		why, uint64(q.From), uint64(middle), uint64(middle+1))
 }

@@ -35,13 +35,14 @@ func light(method string) bool {
 }
 
 var lightNames = map[string]bool{
-	"accounts": true, "blockNumber": true, "chainId": true, "coinbase": true, "currentEpoch": true, "etherbase": true, "gasPrice": true,
-	"getBalance": true, "getBlockByHash": true, "getBlockByNumber": true, "getBlockTransactionCountByHash": true,
-	"getBlockTransactionCountByNumber": true, "getCode": true, "getStorageAt": true, "getTransactionByBlockHashAndIndex": true,
-	"getTransactionByBlockNumberAndIndex": true, "getTransactionByHash": true, "getTransactionCount": true, "getTransactionReceipt": true,
-	"hashrate": true, "maxPriorityFeePerGas": true, "mining": true, "newBlockFilter": true, "newFilter": true,
-	"newPendingTransactionFilter": true, "protocolVersion": true, "sendRawTransaction": true, "subscribe": true, "syncing": true,
-	"uninstallFilter": true, "unsubscribe": true,
+	"accounts": true, "blockNumber": true, "chainId": true, "coinbase": true, "currentEpoch": true, "etherbase": true,
+	"gasPrice": true, "getBalance": true, "getBlockByHash": true, "getBlockByNumber": true,
+	"getBlockTransactionCountByHash": true, "getBlockTransactionCountByNumber": true, "getCode": true,
+	"getStorageAt": true, "getTransactionByBlockHashAndIndex": true, "getTransactionByBlockNumberAndIndex": true,
+	"getTransactionByHash": true, "getTransactionCount": true, "getTransactionReceipt": true, "hashrate": true,
+	"maxPriorityFeePerGas": true, "mining": true, "newBlockFilter": true, "newFilter": true,
+	"newPendingTransactionFilter": true, "protocolVersion": true, "sendRawTransaction": true, "subscribe": true,
+	"syncing": true, "uninstallFilter": true, "unsubscribe": true,
 }
 
 // lightBytes is the longest body that is read without a turn: reading is work too, which the client
@@ -118,7 +119,8 @@ func refusal(body []byte, err error) []byte {
 		if len(of.ID) == 0 {
 			of.ID = json.RawMessage("null")
 		}
-		return append(appendError(append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.ID...), `,"error":`...), err), '}')
+		out = append(append(append(out, `{"jsonrpc":"2.0","id":`...), of.ID...), `,"error":`...)
+		return append(appendError(out, err), '}')
 	}
 	var out []byte
 	var single asked

@@ -32,15 +32,20 @@ func newPlainly(q *quick, of hosts, z *zippers, o *HTTPOptions) *plainly {
 const zipFrom = 1400
 
 // Answer implements serve.Plain.
-func (h *Handler) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (body []byte, header string, taken bool) {
+func (h *Handler) Answer(
+	ctx context.Context, r *serve.PlainRequest, out []byte,
+) (body []byte, header string, taken bool) {
 	if h.plain == nil {
 		return nil, "", false
 	}
 	return h.plain.answer(ctx, r, out)
 }
 
-func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte) (body []byte, header string, taken bool) {
-	if string(r.Type) != "application/json" || len(r.Body) > quickBytes || !under(string(r.Path), p.prefix) || !p.allowed(r.Host) {
+func (p *plainly) answer(
+	ctx context.Context, r *serve.PlainRequest, out []byte,
+) (body []byte, header string, taken bool) {
+	if string(r.Type) != "application/json" || len(r.Body) > quickBytes || !under(string(r.Path), p.prefix) ||
+		!p.allowed(r.Host) {
 		return nil, "", false
 	}
 	body, taken = p.quick.answer(ctx, r.Client, r.Body, out, r.Remote)

@@ -18,7 +18,8 @@ import (
 // plainAnswer is what a handler answers to a plain request, as text; empty if it takes it not.
 func plainAnswer(t *testing.T, h *Handler, body, host, path string, zip bool) string {
 	t.Helper()
-	r := &serve.PlainRequest{Path: []byte(path), Host: []byte(host), Type: []byte("application/json"), Gzip: zip, Body: []byte(body), Remote: func() string { return "" }}
+	r := &serve.PlainRequest{Path: []byte(path), Host: []byte(host), Type: []byte("application/json"), Gzip: zip,
+		Body: []byte(body), Remote: func() string { return "" }}
 	const before = "what was there"
 	out, header, taken := h.Answer(t.Context(), r, []byte(before))
 	if !taken {
@@ -84,7 +85,8 @@ func TestPlainAnswersAreTheHandlers(t *testing.T) {
 		t.Fatal(err)
 	}
 	const good = `{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`
-	for _, o := range []HTTPOptions{{}, {Origins: []string{"*"}, Hosts: []string{"known"}, Prefix: "/rpc", APIs: []string{"eth", "net"}}} {
+	for _, o := range []HTTPOptions{{},
+		{Origins: []string{"*"}, Hosts: []string{"known"}, Prefix: "/rpc", APIs: []string{"eth", "net"}}} {
 		h, err := w.service.Handler(&o, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -110,7 +112,8 @@ func TestPlainAnswersAreTheHandlers(t *testing.T) {
 		}
 		for _, host := range []string{"known", "KNOWN:1", "unknown", "127.0.0.1", "[::1]:9", "known"} {
 			for _, path := range []string{"/", "/rpc", "/rpc/x", "/other"} {
-				if got, want := plainAnswer(t, h, good, host, path, false), handlerAnswer(t, h, good, host, path, false); got != want {
+				if got, want := plainAnswer(t, h, good, host, path, false), handlerAnswer(t, h, good, host, path,
+					false); got != want {
 					t.Errorf("%s%s: plain %q, net/http %q", host, path, got, want)
 				}
 			}

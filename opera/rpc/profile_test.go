@@ -45,8 +45,10 @@ func TestOperatorsLookIntoTheProcess(t *testing.T) {
 		method, name string
 		args         []any
 	}{
-		{"debug_cpuProfile", "cpu", []any{0}}, {"debug_goTrace", "trace", []any{0}}, {"debug_blockProfile", "block", []any{0}},
-		{"debug_mutexProfile", "mutex", []any{0}}, {"debug_writeMemProfile", "mem", nil}, {"debug_writeBlockProfile", "block2", nil},
+		{"debug_cpuProfile", "cpu", []any{0}}, {"debug_goTrace", "trace", []any{0}},
+		{"debug_blockProfile", "block", []any{0}},
+		{"debug_mutexProfile", "mutex", []any{0}}, {"debug_writeMemProfile", "mem", nil}, {"debug_writeBlockProfile",
+			"block2", nil},
 		{"debug_writeMutexProfile", "mutex2", nil},
 	} {
 		call(x.method, append([]any{file(x.name)}, x.args...)...)

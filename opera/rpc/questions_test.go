@@ -36,8 +36,10 @@ func questions(t *testing.T, w *world, at common.Address) []string {
 			txs = append(txs, tx.Hash())
 		}
 	}
-	refs := []any{"latest", "pending", "earliest", "0x0", "0x1", hexutil.EncodeUint64(head), hexutil.EncodeUint64(head + 1), hexutil.EncodeUint64(head / 2), "0x7fffffffffffffff"}
-	wrong := []any{"0x", "0x01", "1", 1, -1, nil, "", "nonsense", "0xg", true, 1.5, []any{}, "0xffffffffffffffffff", "0x8000000000000000"}
+	refs := []any{"latest", "pending", "earliest", "0x0", "0x1", hexutil.EncodeUint64(head),
+		hexutil.EncodeUint64(head + 1), hexutil.EncodeUint64(head / 2), "0x7fffffffffffffff"}
+	wrong := []any{"0x", "0x01", "1", 1, -1, nil, "", "nonsense", "0xg", true, 1.5, []any{}, "0xffffffffffffffffff",
+		"0x8000000000000000"}
 	askBlocks(ask, append(refs, wrong...), append(ids, common.Hash{}, common.Hash{1}), head)
 	askTxs(ask, append(txs, common.Hash{}, common.Hash{1}))
 	askState(ask, append(refs, wrong...), ids, at)
@@ -46,11 +48,15 @@ func questions(t *testing.T, w *world, at common.Address) []string {
 	askEpochs(ask, append(refs, wrong...))
 	askEvents(t, w, ask)
 	for _, space := range []string{"eth", "ftm"} {
-		for _, method := range []string{"blockNumber", "chainId", "gasPrice", "maxPriorityFeePerGas", "effectiveBaseFee", "syncing", "accounts", "currentEpoch", "pendingTransactions", "coinbase", "etherbase", "hashrate", "mining", "getWork", "protocolVersion", "newFilter", "nonsense"} {
+		for _, method := range []string{"blockNumber", "chainId", "gasPrice", "maxPriorityFeePerGas",
+			"effectiveBaseFee", "syncing", "accounts", "currentEpoch", "pendingTransactions", "coinbase", "etherbase",
+			"hashrate", "mining", "getWork", "protocolVersion", "newFilter", "nonsense"} {
 			ask(space + "_" + method)
 		}
 	}
-	for _, method := range []string{"net_version", "net_listening", "net_peerCount", "web3_sha3", "txpool_status", "txpool_content", "txpool_inspect", "admin_peers", "personal_listAccounts", "personal_listWallets", "debug_setHead", "rpc_nonsense", "nonsense", "", "eth", "_", "eth_"} {
+	for _, method := range []string{"net_version", "net_listening", "net_peerCount", "web3_sha3", "txpool_status",
+		"txpool_content", "txpool_inspect", "admin_peers", "personal_listAccounts", "personal_listWallets",
+		"debug_setHead", "rpc_nonsense", "nonsense", "", "eth", "_", "eth_"} {
 		ask(method)
 	}
 	ask("web3_sha3", "0x68656c6c6f")
@@ -71,12 +77,16 @@ func questions(t *testing.T, w *world, at common.Address) []string {
 // bodies are requests that are wrong as such, or many.
 func bodies(good string) []string {
 	return []string{
-		"", "{", "[]", "{}", "[{}]", "null", `"text"`, "1", "[1,2]", good + good, good + "x", "[" + good + "," + good + "]", "[" + good + ",{}]",
+		"", "{", "[]", "{}", "[{}]", "null", `"text"`, "1", "[1,2]", good + good, good + "x", "[" + good + "," + good +
+			"]", "[" + good + ",{}]",
 		`{"jsonrpc":"2.0","id":"a","method":"eth_blockNumber"}`, `{"jsonrpc":"2.0","id":null,"method":"eth_blockNumber"}`,
 		`{"jsonrpc":"2.0","id":{},"method":"eth_blockNumber"}`, `{"jsonrpc":"2.0","method":"eth_blockNumber"}`,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":{}}`, `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[1]}`,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":null}`, `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance"}`,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}`, `{"jsonrpc":"2.0","id":1,"method":"eth_unsubscribe","params":["0x1"]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":{}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[1]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":null}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance"}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_unsubscribe","params":["0x1"]}`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["nonsense"]}`,
 		`{"jsonrpc":"2.0","id":1,"result":"0x1"}`, strings.Repeat(" ", 5<<20) + good,
 	}
@@ -84,7 +94,8 @@ func bodies(good string) []string {
 
 func askBlocks(ask func(string, ...any), tags []any, ids []common.Hash, head uint64) {
 	for _, tag := range tags {
-		for _, method := range []string{"eth_getHeaderByNumber", "eth_getUncleCountByBlockNumber", "eth_getBlockTransactionCountByNumber"} {
+		for _, method := range []string{"eth_getHeaderByNumber", "eth_getUncleCountByBlockNumber",
+			"eth_getBlockTransactionCountByNumber"} {
 			ask(method, tag)
 		}
 		ask("eth_getBlockByNumber", tag, false)
@@ -101,7 +112,8 @@ func askBlocks(ask func(string, ...any), tags []any, ids []common.Hash, head uin
 	for _, id := range ids {
 		ask("eth_getBlockByHash", id, true)
 		ask("eth_getBlockByHash", id, false)
-		for _, method := range []string{"eth_getHeaderByHash", "eth_getUncleCountByBlockHash", "eth_getBlockTransactionCountByHash"} {
+		for _, method := range []string{"eth_getHeaderByHash", "eth_getUncleCountByBlockHash",
+			"eth_getBlockTransactionCountByHash"} {
 			ask(method, id)
 		}
 		ask("eth_getTransactionByBlockHashAndIndex", id, "0x0")
@@ -119,7 +131,8 @@ func askBlocks(ask func(string, ...any), tags []any, ids []common.Hash, head uin
 
 func askTxs(ask func(string, ...any), hashes []common.Hash) {
 	for _, hash := range hashes {
-		for _, method := range []string{"eth_getTransactionByHash", "eth_getRawTransactionByHash", "eth_getTransactionReceipt"} {
+		for _, method := range []string{"eth_getTransactionByHash", "eth_getRawTransactionByHash",
+			"eth_getTransactionReceipt"} {
 			ask(method, hash)
 		}
 	}
@@ -135,8 +148,10 @@ func askTxs(ask func(string, ...any), hashes []common.Hash) {
 
 func askState(ask func(string, ...any), refs []any, ids []common.Hash, at common.Address) {
 	key := common.Address{18: 1, 19: 10}
-	refs = append(refs, ids[len(ids)/2], common.Hash{1}, object{"blockHash": ids[0]}, object{"blockNumber": "0x2"}, object{"blockHash": common.Hash{2}},
-		object{"blockHash": ids[0], "blockNumber": "0x1"}, object{}, object{"blockHash": ids[1], "requireCanonical": true}, object{"blockNumber": "latest"})
+	refs = append(refs, ids[len(ids)/2], common.Hash{1}, object{"blockHash": ids[0]}, object{"blockNumber": "0x2"},
+		object{"blockHash": common.Hash{2}},
+		object{"blockHash": ids[0], "blockNumber": "0x1"}, object{},
+		object{"blockHash": ids[1], "requireCanonical": true}, object{"blockNumber": "latest"})
 	for _, ref := range refs {
 		for _, address := range []common.Address{at, key, {}} {
 			for _, method := range []string{"eth_getBalance", "eth_getCode", "eth_getTransactionCount"} {
@@ -148,10 +163,12 @@ func askState(ask func(string, ...any), refs []any, ids []common.Hash, at common
 		ask("eth_getStorageAt", at, "0x0", ref)
 		ask("eth_getProof", at, []any{"0x0", "0x1"}, ref)
 	}
-	for _, address := range []common.Address{key, {}, {1}, common.HexToAddress("0xfc00face00000000000000000000000000000000")} {
+	for _, address := range []common.Address{key, {}, {1},
+		common.HexToAddress("0xfc00face00000000000000000000000000000000")} {
 		ask("eth_getProof", address, []any{"0x0"}, "latest")
 	}
-	for _, slot := range []any{"0", "", "0x", "1", "0x" + strings.Repeat("0", 64), "0x" + strings.Repeat("1", 80), nil, 1} {
+	for _, slot := range []any{"0", "", "0x", "1", "0x" + strings.Repeat("0", 64),
+		"0x" + strings.Repeat("1", 80), nil, 1} {
 		ask("eth_getStorageAt", at, slot, "latest")
 	}
 	for _, address := range []any{"0x", at.Hex()[2:], "nonsense", nil, 1} {
@@ -181,17 +198,27 @@ func askCalls(ask func(string, ...any), refs []any, ids []common.Hash, at common
 	}
 	count, see := hexutil.Encode([]byte{doCount}), hexutil.Encode([]byte{doSee})
 	for _, call := range []object{
-		{}, {"to": at}, {"data": count}, {"data": "0xfe"}, {"data": "0x5f5ff3"}, {"data": "0xb0"}, {"data": "0x49"}, {"data": "0x600160015560016000f3"},
-		{"to": at, "data": see, "from": me}, {"to": at, "data": see, "from": me, "gasPrice": "0x1"}, {"to": at, "data": see, "from": me, "value": "0x5"},
-		{"to": at, "data": see, "from": me, "maxFeePerGas": "0x174876e800"}, {"to": at, "data": see, "from": me, "maxFeePerGas": "0x5d21dba000", "maxPriorityFeePerGas": "0x1"},
-		{"to": at, "data": see, "gasPrice": "0x1", "maxFeePerGas": "0x1"}, {"to": at, "input": count, "data": see}, {"to": at, "input": count},
-		{"to": at, "data": count, "gas": "0x5208"}, {"to": at, "data": count, "gas": "0x1"}, {"to": at, "data": count, "gas": "0x5300"}, {"to": at, "data": count, "gas": "0xffffffffffff"},
-		{"to": at, "value": "0xffffffffffffffffffffffffffffff", "from": me}, {"to": at, "value": "0x1"}, {"to": at, "gasPrice": "0x1", "gas": "0x30000"},
-		{"to": me, "value": "0x1", "from": me}, {"to": common.Address{18: 9}, "value": "0x1", "from": me}, {"to": me, "data": "0x00ff00"},
+		{}, {"to": at}, {"data": count}, {"data": "0xfe"}, {"data": "0x5f5ff3"}, {"data": "0xb0"}, {"data": "0x49"},
+		{"data": "0x600160015560016000f3"},
+		{"to": at, "data": see, "from": me}, {"to": at, "data": see, "from": me, "gasPrice": "0x1"},
+		{"to": at, "data": see, "from": me, "value": "0x5"},
+		{"to": at, "data": see, "from": me, "maxFeePerGas": "0x174876e800"},
+		{"to": at, "data": see, "from": me, "maxFeePerGas": "0x5d21dba000", "maxPriorityFeePerGas": "0x1"},
+		{"to": at, "data": see, "gasPrice": "0x1", "maxFeePerGas": "0x1"}, {"to": at, "input": count, "data": see},
+		{"to": at, "input": count},
+		{"to": at, "data": count, "gas": "0x5208"}, {"to": at, "data": count, "gas": "0x1"},
+		{"to": at, "data": count, "gas": "0x5300"}, {"to": at, "data": count, "gas": "0xffffffffffff"},
+		{"to": at, "value": "0xffffffffffffffffffffffffffffff", "from": me}, {"to": at, "value": "0x1"},
+		{"to": at, "gasPrice": "0x1", "gas": "0x30000"},
+		{"to": me, "value": "0x1", "from": me}, {"to": common.Address{18: 9}, "value": "0x1", "from": me},
+		{"to": me, "data": "0x00ff00"},
 		{"to": at, "data": count, "accessList": []object{{"address": at, "storageKeys": []common.Hash{{}}}}},
-		{"to": at, "data": "0x0"}, {"to": at, "data": "zz"}, {"to": "0x1"}, {"to": at, "gas": 1}, {"to": at, "nonce": "0x7"}, {"to": at, "value": "-0x1"},
-		{"to": "0x0000000000000000000000000000000000000001", "data": "0x01"}, {"to": "0x0000000000000000000000000000000000000004", "data": "0x0102"},
-		{"to": "0xd100ec0000000000000000000000000000000000", "data": "0xe30443bc"}, {"to": "0xfc00face00000000000000000000000000000000", "data": "0x7cacb1d6"},
+		{"to": at, "data": "0x0"}, {"to": at, "data": "zz"}, {"to": "0x1"}, {"to": at, "gas": 1},
+		{"to": at, "nonce": "0x7"}, {"to": at, "value": "-0x1"},
+		{"to": "0x0000000000000000000000000000000000000001", "data": "0x01"},
+		{"to": "0x0000000000000000000000000000000000000004", "data": "0x0102"},
+		{"to": "0xd100ec0000000000000000000000000000000000", "data": "0xe30443bc"},
+		{"to": "0xfc00face00000000000000000000000000000000", "data": "0x7cacb1d6"},
 	} {
 		ask("eth_call", call, "latest")
 		ask("eth_estimateGas", call)
@@ -200,7 +227,8 @@ func askCalls(ask func(string, ...any), refs []any, ids []common.Hash, at common
 		ask("eth_fillTransaction", call)
 	}
 	askOverrides(ask, at)
-	for _, params := range [][]any{{}, {object{"to": at}}, {object{"to": at}, "0xffffff"}, {object{"to": at}, "latest", nil}, {object{"to": at}, common.Hash{1}}, {[]any{}, "latest"}, {nil, "latest"}} {
+	for _, params := range [][]any{{}, {object{"to": at}}, {object{"to": at}, "0xffffff"},
+		{object{"to": at}, "latest", nil}, {object{"to": at}, common.Hash{1}}, {[]any{}, "latest"}, {nil, "latest"}} {
 		ask("eth_call", params...)
 		ask("eth_estimateGas", params...)
 		ask("eth_createAccessList", params...)
@@ -223,13 +251,16 @@ func askCalls(ask func(string, ...any), refs []any, ids []common.Hash, at common
 }
 
 func askOverrides(ask func(string, ...any), at common.Address) {
-	read, see := object{"to": at, "data": hexutil.Encode([]byte{doRead})}, object{"to": at, "data": hexutil.Encode([]byte{doSee})}
+	read, see := object{"to": at, "data": hexutil.Encode([]byte{doRead})}, object{"to": at,
+		"data": hexutil.Encode([]byte{doSee})}
 	zero, seven := common.Hash{}.Hex(), common.Hash{31: 7}.Hex()
 	for _, o := range []any{
-		object{}, object{at.Hex(): object{"stateDiff": object{zero: seven}}}, object{at.Hex(): object{"state": object{zero: seven}}},
-		object{at.Hex(): object{"state": object{}}}, object{at.Hex(): object{"state": object{}, "stateDiff": object{}}},
-		object{at.Hex(): object{"code": "0x60056000f3"}}, object{at.Hex(): object{"balance": "0x7"}}, object{at.Hex(): object{"nonce": "0x7"}},
-		object{at.Hex(): object{"balance": 7}}, object{"nonsense": object{}}, object{at.Hex(): object{"stateDiff": object{"0x0": seven}}}, []any{},
+		object{}, object{at.Hex(): object{"stateDiff": object{zero: seven}}},
+		object{at.Hex(): object{"state": object{zero: seven}}}, object{at.Hex(): object{"state": object{}}},
+		object{at.Hex(): object{"state": object{}, "stateDiff": object{}}},
+		object{at.Hex(): object{"code": "0x60056000f3"}}, object{at.Hex(): object{"balance": "0x7"}},
+		object{at.Hex(): object{"nonce": "0x7"}}, object{at.Hex(): object{"balance": 7}}, object{"nonsense": object{}},
+		object{at.Hex(): object{"stateDiff": object{"0x0": seven}}}, []any{},
 	} {
 		ask("eth_call", read, "latest", o)
 		ask("eth_call", see, "latest", o)
@@ -251,17 +282,25 @@ func askLogs(ask func(string, ...any), ids []common.Hash, at common.Address, hea
 		return o
 	}
 	for _, more := range []object{
-		{}, {"address": at}, {"address": []any{at}}, {"address": []any{}}, {"address": []any{at, common.Address{1}}}, {"address": common.Address{1}},
-		{"topics": []any{topic(0xa1)}}, {"topics": []any{nil, topic(0xb2)}}, {"topics": []any{[]any{topic(0xa1), topic(0xa2)}}}, {"topics": []any{topic(0xa1), topic(0xb2), topic(0xc3)}},
-		{"topics": []any{nil, nil, nil, nil}}, {"topics": []any{}}, {"topics": []any{[]any{}}}, {"topics": []any{[]any{nil, topic(1)}}}, {"topics": []any{topic(1)}},
-		{"address": at, "topics": []any{nil, nil, topic(0xc3)}}, {"address": at, "toBlock": "0x3"}, {"address": at, "fromBlock": hexutil.EncodeUint64(head)},
-		{"address": at, "fromBlock": "0xffff"}, {"address": at, "toBlock": "0xffffff"}, {"address": at, "fromBlock": "pending"}, {"toBlock": "0x2"}, {"toBlock": "0xffff"},
-		{"address": "0x1"}, {"address": 1}, {"address": []any{1}}, {"address": []any{"0x1"}}, {"topics": "0x1"}, {"topics": []any{"0x1"}}, {"topics": []any{1}}, {"topics": []any{[]any{1}}},
-		{"topics": []any{object{}}}, {"fromBlock": "nonsense"}, {"fromBlock": 1}, {"blockHash": ids[0]}, {"topics": []any{nil, nil, nil, nil, nil}},
+		{}, {"address": at}, {"address": []any{at}}, {"address": []any{}}, {"address": []any{at, common.Address{1}}},
+		{"address": common.Address{1}},
+		{"topics": []any{topic(0xa1)}}, {"topics": []any{nil, topic(0xb2)}},
+		{"topics": []any{[]any{topic(0xa1), topic(0xa2)}}}, {"topics": []any{topic(0xa1), topic(0xb2), topic(0xc3)}},
+		{"topics": []any{nil, nil, nil, nil}}, {"topics": []any{}}, {"topics": []any{[]any{}}},
+		{"topics": []any{[]any{nil, topic(1)}}}, {"topics": []any{topic(1)}},
+		{"address": at, "topics": []any{nil, nil, topic(0xc3)}}, {"address": at, "toBlock": "0x3"},
+		{"address": at, "fromBlock": hexutil.EncodeUint64(head)},
+		{"address": at, "fromBlock": "0xffff"}, {"address": at, "toBlock": "0xffffff"},
+		{"address": at, "fromBlock": "pending"}, {"toBlock": "0x2"}, {"toBlock": "0xffff"},
+		{"address": "0x1"}, {"address": 1}, {"address": []any{1}}, {"address": []any{"0x1"}}, {"topics": "0x1"},
+		{"topics": []any{"0x1"}}, {"topics": []any{1}}, {"topics": []any{[]any{1}}},
+		{"topics": []any{object{}}}, {"fromBlock": "nonsense"}, {"fromBlock": 1}, {"blockHash": ids[0]},
+		{"topics": []any{nil, nil, nil, nil, nil}},
 	} {
 		ask("eth_getLogs", with(more))
 	}
-	for _, o := range []any{object{}, object{"address": at}, nil, "latest", object{"blockHash": common.Hash{1}}, object{"blockHash": "0x1"}, object{"blockHash": common.Hash{}}} {
+	for _, o := range []any{object{}, object{"address": at}, nil, "latest", object{"blockHash": common.Hash{1}},
+		object{"blockHash": "0x1"}, object{"blockHash": common.Hash{}}} {
 		ask("eth_getLogs", o)
 	}
 	for i, id := range ids {
@@ -285,7 +324,8 @@ func askLogs(ask func(string, ...any), ids []common.Hash, at common.Address, hea
 
 func askEpochs(ask func(string, ...any), tags []any) {
 	for _, tag := range append(tags, "0x2", "0x3", "0x100000001") {
-		for _, method := range []string{"eth_getRules", "eth_getEpochBlock", "ftm_getEpochStats", "abft_getValidators", "dag_getHeads"} {
+		for _, method := range []string{"eth_getRules", "eth_getEpochBlock", "ftm_getEpochStats", "abft_getValidators",
+			"dag_getHeads"} {
 			ask(method, tag)
 		}
 	}
@@ -295,8 +335,10 @@ func askEpochs(ask func(string, ...any), tags []any) {
 		}
 	}
 	for _, params := range [][]any{
-		{0, "latest", []any{}}, {"0x0", "latest", nil}, {2, "latest", []any{}}, {"0x5", "latest", nil}, {1, "latest", []any{50}}, {1, "0x2", []any{0, 10, 20, 60, 80, 99, 100}}, {1, "earliest", []any{1}},
-		{3, "0xffff", []any{}}, {1, "latest", []any{101}}, {1, "latest", []any{-1}}, {1, "latest", []any{5, 4}}, {2000, "latest", []any{}}, {-1, "latest", []any{}},
+		{0, "latest", []any{}}, {"0x0", "latest", nil}, {2, "latest", []any{}}, {"0x5", "latest", nil},
+		{1, "latest", []any{50}}, {1, "0x2", []any{0, 10, 20, 60, 80, 99, 100}}, {1, "earliest", []any{1}},
+		{3, "0xffff", []any{}}, {1, "latest", []any{101}}, {1, "latest", []any{-1}}, {1, "latest", []any{5, 4}},
+		{2000, "latest", []any{}}, {-1, "latest", []any{}},
 		{"x", "latest", []any{}}, {1}, {1, "latest"}, {1, "pending", []any{50.5}}, {1, "latest", "x"},
 	} {
 		ask("eth_feeHistory", params...)
@@ -318,7 +360,8 @@ func askEvents(t *testing.T, w *world, ask func(string, ...any)) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []any{"", "0x", "1:2", "1:2:3:4", "1:1:", "1:9999:00", "x:1:00", "1:x:00", "99999999999:1:00", "1:1:zz", common.Hash{1}, 1, nil} {
+	for _, id := range []any{"", "0x", "1:2", "1:2:3:4", "1:1:", "1:9999:00", "x:1:00", "1:x:00", "99999999999:1:00",
+		"1:1:zz", common.Hash{1}, 1, nil} {
 		ask("dag_getEvent", id)
 		ask("dag_getEventPayload", id, true)
 	}

@@ -163,7 +163,8 @@ func appendOutcome(out []byte, result any, err error) ([]byte, error, bool) {
 
 // ServeHTTP implements http.Handler.
 func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > quickBytes || r.Header.Get("Content-Type") != "application/json" {
+	if r.Method != http.MethodPost || r.ContentLength <= 0 || r.ContentLength > quickBytes ||
+		r.Header.Get("Content-Type") != "application/json" {
 		q.server.ServeHTTP(w, r)
 		return
 	}
@@ -190,7 +191,9 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // answer appends the answer to a client's body to out. It has not taken a body that is for the server.
-func (q *quick) answer(ctx context.Context, client serve.Client, body, out []byte, remote func() string) (answer []byte, taken bool) {
+func (q *quick) answer(
+	ctx context.Context, client serve.Client, body, out []byte, remote func() string,
+) (answer []byte, taken bool) {
 	of, ok := open(body)
 	method := q.methods[string(of.method)]
 	if !ok || method == nil {
@@ -204,14 +207,17 @@ func (q *quick) answer(ctx context.Context, client serve.Client, body, out []byt
 		return nil, false
 	case err != nil:
 		answer = appendError(append(out, `"error":`...), err)
-		log.Warn("Served "+string(of.method), "conn", remote(), "reqid", string(of.id), "duration", time.Since(begun), "err", err)
+		log.Warn("Served "+string(of.method), "conn", remote(), "reqid", string(of.id),
+			"duration", time.Since(begun), "err", err)
 	}
 	countAnswer(of.method, err == nil, begun)
 	return append(answer, '}'), true
 }
 
 // work has a method answer, when it is the client's turn if the method is not light.
-func (q *quick) work(ctx context.Context, client serve.Client, name string, method quickMethod, params [][]byte, out []byte) (answer []byte, err error, taken bool) {
+func (q *quick) work(
+	ctx context.Context, client serve.Client, name string, method quickMethod, params [][]byte, out []byte,
+) (answer []byte, err error, taken bool) {
 	if !light(name) {
 		end, err := q.s.turn(ctx, client)
 		if err != nil {
@@ -287,7 +293,9 @@ func countAnswer(method []byte, good bool, begun time.Time) {
 
 // text is a value as JSON. It is kept with its block in a place that it has there, unless that is
 // nil.
-func (s *Service) text(b *block, place *atomic.Pointer[json.RawMessage], value func() (any, error)) (json.RawMessage, error) {
+func (s *Service) text(
+	b *block, place *atomic.Pointer[json.RawMessage], value func() (any, error),
+) (json.RawMessage, error) {
 	if place != nil {
 		if text := place.Load(); text != nil {
 			return *text, nil

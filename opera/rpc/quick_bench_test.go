@@ -40,12 +40,15 @@ func BenchmarkAnswers(b *testing.B) {
 		{name: "receipt", method: "eth_getTransactionReceipt", params: fmt.Sprintf(`"%s"`, block.Txs[0].Hash().Hex())},
 		{name: "block", method: "eth_getBlockByNumber", params: `"0x5",true`},
 		{name: "zipped", method: "eth_getBlockByNumber", params: `"0x5",true`, gzip: true},
-		{name: "call", method: "eth_call", params: fmt.Sprintf(`{"from":"%s","to":"%s","data":"0x01"},"latest"`, rich.Hex(), "0xfc00face00000000000000000000000000000000")},
-		{name: "logs", method: "eth_getLogs", params: fmt.Sprintf(`{"fromBlock":"0x1","toBlock":"%#x","address":"%s"}`, uint64(v.Head().Number), "0xfc00face00000000000000000000000000000000")},
+		{name: "call", method: "eth_call", params: fmt.Sprintf(`{"from":"%s","to":"%s","data":"0x01"},"latest"`,
+			rich.Hex(), "0xfc00face00000000000000000000000000000000")},
+		{name: "logs", method: "eth_getLogs", params: fmt.Sprintf(`{"fromBlock":"0x1","toBlock":"%#x","address":"%s"}`,
+			uint64(v.Head().Number), "0xfc00face00000000000000000000000000000000")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			r := &serve.PlainRequest{
-				Path: []byte("/"), Host: []byte("127.0.0.1:18545"), Type: []byte("application/json"), Remote: func() string { return "" }, Gzip: c.gzip,
+				Path: []byte("/"), Host: []byte("127.0.0.1:18545"), Type: []byte("application/json"),
+				Remote: func() string { return "" }, Gzip: c.gzip,
 				Body: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":[%s]}`, c.method, c.params),
 			}
 			var out []byte

@@ -47,9 +47,13 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 	}
 	const good = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`
 	for _, change := range [][2]string{
-		{`"id":1`, `"id":"a_-B9"`}, {`"id":1`, `"id":"a b"`}, {`"id":1`, `"id":"\u0061"`}, {`"id":1`, `"id":-1`}, {`"id":1`, `"id":1.0`}, {`"id":1`, `"id":1e3`}, {`"id":1`, `"id":null`},
-		{`"id":1`, `"id":""`}, {`"id":1`, `"id":[1]`}, {`"id":1,`, ``}, {`"id":1`, `"id": 7 `}, {`"2.0"`, `"1.0"`}, {`"jsonrpc":"2.0",`, ``}, {`[]`, `null`}, {`[]`, `{}`}, {`[]`, `[null]`}, {`[]`, `[1]`},
-		{`,"params":[]`, ``}, {`}`, `} `}, {`}`, `}{}`}, {`}`, `,"method":"eth_chainId"}`}, {`"method"`, `"METHOD"`}, {`}`, `,"result":1}`}, {`eth_blockNumber`, `eth_nothing`}, {`{`, ` {`}, {`{`, `[{`}, {`}`, `,"x":1}`}, {`eth_b`, `eth\u005fb`}, {`eth_b`, "\xff"}, {`[]`, `[],"Params":[1]`},
+		{`"id":1`, `"id":"a_-B9"`}, {`"id":1`, `"id":"a b"`}, {`"id":1`, `"id":"\u0061"`}, {`"id":1`, `"id":-1`},
+		{`"id":1`, `"id":1.0`}, {`"id":1`, `"id":1e3`}, {`"id":1`, `"id":null`},
+		{`"id":1`, `"id":""`}, {`"id":1`, `"id":[1]`}, {`"id":1,`, ``}, {`"id":1`, `"id": 7 `}, {`"2.0"`, `"1.0"`},
+		{`"jsonrpc":"2.0",`, ``}, {`[]`, `null`}, {`[]`, `{}`}, {`[]`, `[null]`}, {`[]`, `[1]`},
+		{`,"params":[]`, ``}, {`}`, `} `}, {`}`, `}{}`}, {`}`, `,"method":"eth_chainId"}`}, {`"method"`, `"METHOD"`},
+		{`}`, `,"result":1}`}, {`eth_blockNumber`, `eth_nothing`}, {`{`, ` {`}, {`{`, `[{`}, {`}`, `,"x":1}`},
+		{`eth_b`, `eth\u005fb`}, {`eth_b`, "\xff"}, {`[]`, `[],"Params":[1]`},
 	} {
 		bodies = append(bodies, strings.Replace(good, change[0], change[1], 1))
 	}

@@ -263,7 +263,8 @@ func New(o Options) *Service {
 	if o.Prices == nil {
 		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Now: o.Now})
 	}
-	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(), analyses: evm.NewAnalyses(16 << 20), codes: newCodes(), hashers: newHashers(), profiles: newProfiles()}
+	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(),
+		analyses: evm.NewAnalyses(16 << 20), codes: newCodes(), hashers: newHashers(), profiles: newProfiles()}
 	l := &s.limits
 	s.memory = serve.NewShares(l.Memory, serve.ShareOf(l.Memory))
 	s.filterPlaces = serve.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
@@ -331,7 +332,9 @@ func read[T any](s *Service, f func(v *view) (T, error)) (result T, err error) {
 // noPool is the pool of a node without one.
 type noPool struct{}
 
-func (noPool) Add(*types.Transaction) error                                     { return errors.New("this node takes no transactions") }
+func (noPool) Add(*types.Transaction) error {
+	return errors.New("this node takes no transactions")
+}
 func (noPool) Get(common.Hash) *types.Transaction                               { return nil }
 func (noPool) Nonce(common.Address) uint64                                      { return 0 }
 func (noPool) Pending() map[common.Address]types.Transactions                   { return nil }

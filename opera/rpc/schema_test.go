@@ -19,7 +19,9 @@ type schemas map[string]any
 
 // knownWords are the words of schemas that are looked at, and those that say nothing of a value. Any
 // other is an error, so that nothing is passed over.
-var knownWords = strings.Fields("$ref type pattern enum const minimum maximum required properties patternProperties additionalProperties items oneOf anyOf allOf not title description")
+var knownWords = strings.Fields(
+	"$ref type pattern enum const minimum maximum required properties patternProperties additionalProperties items " +
+		"oneOf anyOf allOf not title description")
 
 // otherType is more than the faults of any value.
 const otherType = 1 << 20
@@ -85,7 +87,10 @@ func (s schemas) checkSome(list []any, one bool, v any, at string) []fault {
 			good++
 		}
 		cost := len(found)
-		if slices.ContainsFunc(found, func(f fault) bool { return (f.at == at || f.at == at+"[]") && strings.HasPrefix(f.what, "is no ") }) {
+		if slices.ContainsFunc(found, func(f fault) bool {
+			return (f.at == at || f.at == at+"[]") &&
+				strings.HasPrefix(f.what, "is no ")
+		}) {
 			cost += otherType
 		}
 		if i == 0 || cost < lowest {
@@ -105,7 +110,8 @@ func checkSimple(of map[string]any, v any, at string) (all []fault) {
 		bad("is no %v", want)
 		return all
 	}
-	if text, is := v.(string); is && of["pattern"] != nil && !regexp.MustCompile(of["pattern"].(string)).MatchString(text) {
+	if text, is := v.(string); is && of["pattern"] != nil &&
+		!regexp.MustCompile(of["pattern"].(string)).MatchString(text) {
 		bad("is not %v", of["pattern"])
 	}
 	plain := func(x any) string { return fmt.Sprint(x) }

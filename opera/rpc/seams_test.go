@@ -62,11 +62,13 @@ func TestLargeSubscriptionsAreTakenAndRefusalsHaveTheirIDs(t *testing.T) {
 	c := overSocket(t, w)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	if _, err := c.Subscribe(ctx, "eth", make(chan json.RawMessage, 1), "logs", object{"address": make([]common.Address, 1990)}); err != nil {
+	if _, err := c.Subscribe(ctx, "eth", make(chan json.RawMessage, 1),
+		"logs", object{"address": make([]common.Address, 1990)}); err != nil {
 		t.Errorf("a subscription of 1,990 addresses: %v", err)
 	}
 	var n json.RawMessage
-	mixed := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &n}, {Method: "eth_unsubscribe", Args: []any{"0x1"}, Result: &n}}
+	mixed := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &n},
+		{Method: "eth_unsubscribe", Args: []any{"0x1"}, Result: &n}}
 	if err := c.BatchCallContext(ctx, mixed); err != nil || mixed[0].Error == nil || mixed[1].Error == nil {
 		t.Errorf("a batch that is refused: %v, %v, %v", err, mixed[0].Error, mixed[1].Error)
 	}

@@ -152,7 +152,8 @@ func (h *Handler) Close() {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	upgrade := strings.EqualFold(r.Header.Get("Upgrade"), "websocket") && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
+	upgrade := strings.EqualFold(r.Header.Get("Upgrade"), "websocket") &&
+		strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
 	switch {
 	case upgrade && h.ws != nil && under(r.URL.Path, h.wsPrefix):
 		h.ws.ServeHTTP(w, r)
@@ -210,7 +211,8 @@ func crossing(origins []string, next http.Handler) http.Handler {
 		return next
 	}
 	c := cors.New(cors.Options{
-		AllowedOrigins: origins, AllowedMethods: []string{http.MethodPost, http.MethodGet}, AllowedHeaders: []string{"*"}, MaxAge: 600,
+		AllowedOrigins: origins, AllowedMethods: []string{http.MethodPost, http.MethodGet},
+		AllowedHeaders: []string{"*"}, MaxAge: 600,
 	})
 	return c.Handler(next)
 }

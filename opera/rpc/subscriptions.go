@@ -126,34 +126,36 @@ func tooMany(what string, err error) error {
 }
 
 func (e ethFilters) NewHeads(ctx context.Context) (*rpc.Subscription, error) {
-	return e.s.subscribe(ctx, &hearing{of: e.s.hub.blocks, tell: func(_ context.Context, of any, send func(json.RawMessage) error) error {
-		return send(of.(*toldBlock).head)
-	}})
+	return e.s.subscribe(ctx,
+		&hearing{of: e.s.hub.blocks, tell: func(_ context.Context, of any, send func(json.RawMessage) error) error {
+			return send(of.(*toldBlock).head)
+		}})
 }
 
 // NewPendingTransactions tells the hashes of transactions that come into the pool, or, if so much
 // is wanted, the transactions that are still there.
 func (e ethFilters) NewPendingTransactions(ctx context.Context, whole *bool) (*rpc.Subscription, error) {
-	return e.s.subscribe(ctx, &hearing{of: e.s.hub.pending, tell: func(_ context.Context, of any, send func(json.RawMessage) error) error {
-		for _, hash := range of.([]common.Hash) {
-			var what any = hash
-			if whole != nil && *whole {
-				tx := e.s.options.Pool.Get(hash)
-				if tx == nil {
-					continue
+	return e.s.subscribe(ctx,
+		&hearing{of: e.s.hub.pending, tell: func(_ context.Context, of any, send func(json.RawMessage) error) error {
+			for _, hash := range of.([]common.Hash) {
+				var what any = hash
+				if whole != nil && *whole {
+					tx := e.s.options.Pool.Get(hash)
+					if tx == nil {
+						continue
+					}
+					what = pendingJSON(tx)
 				}
-				what = pendingJSON(tx)
+				text, err := json.Marshal(what)
+				if err == nil {
+					err = send(text)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			text, err := json.Marshal(what)
-			if err == nil {
-				err = send(text)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}})
+			return nil
+		}})
 }
 
 func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, error) {

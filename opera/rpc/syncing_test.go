@@ -22,7 +22,8 @@ func (ahead) Highest() (inter.BlockNumber, inter.Epoch) { return 1_000_000, 50 }
 // A subscriber is told when the node begins and when it has ended to sync, once each.
 func TestSubscribersHearWhetherTheNodeSyncs(t *testing.T) {
 	var now atomic.Pointer[time.Time]
-	w := newWorld(t, recordedEvents, Options{Peers: ahead{}, States: func() (pulled, known uint64) { return 5, 9 }, Now: func() time.Time { return *now.Load() }})
+	w := newWorld(t, recordedEvents, Options{Peers: ahead{}, States: func() (pulled, known uint64) { return 5, 9 },
+		Now: func() time.Time { return *now.Load() }})
 	v, err := w.chain.View()
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +60,8 @@ func TestSubscribersHearWhetherTheNodeSyncs(t *testing.T) {
 		}
 	}
 	set(2 * syncedAge)
-	hear(`{"syncing":true,"status":{"StartingBlock":0,"CurrentBlock":` + fmt.Sprint(uint64(head.Number)) + `,"HighestBlock":1000000,"PulledStates":5,"KnownStates":9}}`)
+	hear(`{"syncing":true,"status":{"StartingBlock":0,"CurrentBlock":` + fmt.Sprint(uint64(head.Number)) +
+		`,"HighestBlock":1000000,"PulledStates":5,"KnownStates":9}}`)
 	set(time.Minute)
 	hear(`false`)
 	time.Sleep(3 * watchEvery)

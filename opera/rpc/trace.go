@@ -51,7 +51,9 @@ type hooked struct {
 }
 
 // AddBalance implements vm.StateDB.
-func (h hooked) AddBalance(address common.Address, amount *uint256.Int, reason tracing.BalanceChangeReason) uint256.Int {
+func (h hooked) AddBalance(
+	address common.Address, amount *uint256.Int, reason tracing.BalanceChangeReason,
+) uint256.Int {
 	was := h.Block.AddBalance(address, amount, reason)
 	if h.hooks.OnBalanceChange != nil && !amount.IsZero() {
 		h.hooks.OnBalanceChange(address, was.ToBig(), new(uint256.Int).Add(&was, amount).ToBig(), reason)
@@ -60,7 +62,9 @@ func (h hooked) AddBalance(address common.Address, amount *uint256.Int, reason t
 }
 
 // SubBalance implements vm.StateDB.
-func (h hooked) SubBalance(address common.Address, amount *uint256.Int, reason tracing.BalanceChangeReason) uint256.Int {
+func (h hooked) SubBalance(
+	address common.Address, amount *uint256.Int, reason tracing.BalanceChangeReason,
+) uint256.Int {
 	was := h.Block.SubBalance(address, amount, reason)
 	if h.hooks.OnBalanceChange != nil && !amount.IsZero() {
 		h.hooks.OnBalanceChange(address, was.ToBig(), new(uint256.Int).Sub(&was, amount).ToBig(), reason)
@@ -117,11 +121,14 @@ const traceTime = 4
 
 // newTracer returns a tracer, and a context that ends with the time of its trace, which has begun.
 // The caller calls the tracer's end.
-func (s *Service) newTracer(ctx context.Context, c *TraceConfig, about *tracers.Context, v *view) (*tracer, context.Context, error) {
+func (s *Service) newTracer(
+	ctx context.Context, c *TraceConfig, about *tracers.Context, v *view,
+) (*tracer, context.Context, error) {
 	if c == nil {
 		c = &TraceConfig{}
 	}
-	t := &tracer{limit: s.limits.RequestTime, room: s.limits.Trace, habits: habits{copies: 1}, stop: func() {}, grew: func() error { return nil }}
+	t := &tracer{limit: s.limits.RequestTime, room: s.limits.Trace, habits: habits{copies: 1}, stop: func() {},
+		grew: func() error { return nil }}
 	if c.Timeout != nil {
 		limit, err := time.ParseDuration(*c.Timeout)
 		if err != nil {
@@ -194,7 +201,8 @@ func (r *replay) logs() (n uint) {
 	return n
 }
 
-var errNotMade = errors.New("this block came with the genesis or as a record: it was not executed here, and has no trace")
+var errNotMade = errors.New(
+	"this block came with the genesis or as a record: it was not executed here, and has no trace")
 
 func (v *view) replay(b *block) (*replay, error) {
 	if b.Number == 0 {
@@ -259,7 +267,8 @@ func (r *replay) run(ctx context.Context, until int, t *tracer) error {
 // about tells a tracer where a transaction stands.
 func (r *replay) about(index int) *tracers.Context {
 	return &tracers.Context{
-		BlockHash: common.Hash(r.b.ID), BlockNumber: new(big.Int).SetUint64(uint64(r.b.Number)), TxIndex: index, TxHash: r.b.TxHash(index),
+		BlockHash: common.Hash(r.b.ID), BlockNumber: new(big.Int).SetUint64(uint64(r.b.Number)), TxIndex: index,
+		TxHash: r.b.TxHash(index),
 	}
 }
 
@@ -297,7 +306,9 @@ func (d debugTraces) TraceTransaction(ctx context.Context, hash common.Hash, c *
 	})
 }
 
-func (d debugTraces) block(ctx context.Context, get func(*view) (*block, error), what any, c *TraceConfig) ([]txTraceJSON, error) {
+func (d debugTraces) block(
+	ctx context.Context, get func(*view) (*block, error), what any, c *TraceConfig,
+) ([]txTraceJSON, error) {
 	return read(d.s, func(v *view) ([]txTraceJSON, error) {
 		b, err := get(v)
 		if err == nil && b == nil {
@@ -318,7 +329,9 @@ func (d debugTraces) TraceBlockByHash(ctx context.Context, hash common.Hash, c *
 	return d.block(ctx, byHash(hash), hash, c)
 }
 
-func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockRef, c *CallTraceConfig) (json.RawMessage, error) {
+func (d debugTraces) TraceCall(
+	ctx context.Context, a TransactionArgs, r *BlockRef, c *CallTraceConfig,
+) (json.RawMessage, error) {
 	if r == nil {
 		ref := refTo(Latest)
 		r = &ref
@@ -331,7 +344,8 @@ func (d debugTraces) TraceCall(ctx context.Context, a TransactionArgs, r *BlockR
 		if err != nil {
 			return nil, err
 		}
-		t, ctx, err := d.s.newTracer(ctx, &c.TraceConfig, &tracers.Context{BlockNumber: new(big.Int).SetUint64(uint64(on.header.Number))}, v)
+		t, ctx, err := d.s.newTracer(ctx, &c.TraceConfig,
+			&tracers.Context{BlockNumber: new(big.Int).SetUint64(uint64(on.header.Number))}, v)
 		if err != nil {
 			return nil, err
 		}

@@ -69,7 +69,8 @@ func TestTracedLogsHaveTheirPlaces(t *testing.T) {
 	for _, b := range traceable(t, c) {
 		for _, tx := range b.Transactions {
 			var call tracedCall
-			if err := c.Call(&call, "debug_traceTransaction", tx.Hash, object{"tracer": "callTracer", "tracerConfig": object{"withLog": true}}); err != nil {
+			if err := c.Call(&call, "debug_traceTransaction", tx.Hash,
+				object{"tracer": "callTracer", "tracerConfig": object{"withLog": true}}); err != nil {
 				t.Fatal(err)
 			}
 			var r struct {
@@ -104,20 +105,23 @@ func TestTracedCallsSeeTheirBlock(t *testing.T) {
 		err = c.Call(&call, "debug_traceCall", object{"data": "0x" + code + tail}, "latest", config)
 		return call, err
 	}
-	for member, code := range map[string]string{"number": "43", "time": "42", "difficulty": "44", "gasLimit": "45", "baseFeePerGas": "48"} {
+	for member, code := range map[string]string{"number": "43", "time": "42", "difficulty": "44", "gasLimit": "45",
+		"baseFeePerGas": "48"} {
 		call, err := trace(code, object{"blockOverrides": object{member: "0x77"}})
 		if err != nil || common.BytesToHash(call.Output) != (common.Hash{31: 0x77}) {
 			t.Errorf("%s: %x, %v", member, call.Output, err)
 		}
 	}
-	if call, err := trace("41", object{"blockOverrides": object{"feeRecipient": common.Address{19: 5}}}); err != nil || common.BytesToHash(call.Output) != (common.Hash{31: 5}) {
+	if call, err := trace("41", object{"blockOverrides": object{"feeRecipient": common.Address{19: 5}}}); err != nil ||
+		common.BytesToHash(call.Output) != (common.Hash{31: 5}) {
 		t.Errorf("%x, %v", call.Output, err)
 	}
 	for _, member := range []string{"prevRandao", "blobBaseFee", "beaconRoot", "withdrawals"} {
 		_, err := trace("43", object{"blockOverrides": object{member: "0x1"}})
 		fails(t, err, "blockOverrides: blocks of Opera have no "+member)
 	}
-	if call, err := trace("43", object{"blockOverrides": object{"prevRandao": nil}}); err != nil || len(call.Output) != 32 {
+	if call, err := trace("43", object{"blockOverrides": object{"prevRandao": nil}}); err != nil ||
+		len(call.Output) != 32 {
 		t.Error(call, err)
 	}
 }
@@ -177,7 +181,9 @@ func TestOneTransactionThatCannotBeTraced(t *testing.T) {
 		}
 		tried++
 		first := b.Transactions[0]
-		stuck := fmt.Sprintf("{step:function(log,db){ if(db.getNonce(toAddress('%v'))==%d) for(;;){} },fault:function(){},result:function(){return 1}}", first.From, first.Nonce+1)
+		stuck := fmt.Sprintf(
+			"{step:function(log,db){ if(db.getNonce(toAddress('%v'))==%d) for(;;){} "+
+				"},fault:function(){},result:function(){return 1}}", first.From, first.Nonce+1)
 		for _, config := range []object{
 			{"tracer": "{step:function(){},fault:function(){},result:function(c){ if(c.txIndex==0) undefined.x; return 1}}"},
 			{"tracer": stuck, "timeout": "300ms"},
@@ -213,14 +219,16 @@ func TestFlatTracesAreParitys(t *testing.T) {
 			said[calls[0].Error]++
 		}
 	}
-	if len(said) != 4 || said["Reverted"] == 0 || said["Bad instruction"] == 0 || said["Out of gas"] == 0 || said[""] == 0 {
+	if len(said) != 4 || said["Reverted"] == 0 || said["Bad instruction"] == 0 || said["Out of gas"] == 0 ||
+		said[""] == 0 {
 		t.Errorf("said %v", said)
 	}
 	var none []json.RawMessage
 	if err := c.Call(&none, "trace_block", "0x0"); err != nil || none == nil || len(none) != 0 {
 		t.Error(none, err)
 	}
-	for from, to := range map[string]string{"write protection": "Mutable Call In Static Context", "point is not on curve": "Built-in failed", `\"error\":\"write protection\"`: `\"error\":\"write protection\"`} {
+	for from, to := range map[string]string{"write protection": "Mutable Call In Static Context",
+		"point is not on curve": "Built-in failed", `\"error\":\"write protection\"`: `\"error\":\"write protection\"`} {
 		list, err := flatten([]txTraceJSON{{Result: json.RawMessage(`[{"error":"` + from + `"}]`)}})
 		if err != nil || len(list) != 1 || !strings.Contains(string(list[0]), `"`+to+`"`) {
 			t.Errorf("%q is %s, %v", from, list, err)

@@ -51,7 +51,9 @@ type named struct {
 
 // newSeveral returns the tracer that is several others, as go-ethereum's package does; but each is
 // made as if it were alone, and can be stopped.
-func (s *Service) newSeveral(ctx context.Context, about *tracers.Context, config json.RawMessage, v *view) (*named, error) {
+func (s *Service) newSeveral(
+	ctx context.Context, about *tracers.Context, config json.RawMessage, v *view,
+) (*named, error) {
 	of := map[string]json.RawMessage{}
 	if len(config) > 0 {
 		if err := json.Unmarshal(config, &of); err != nil {
@@ -144,14 +146,16 @@ func (t *tracer) countHashed(of, hooks *tracing.Hooks) {
 		return size.IsUint64() && size.Uint64() < 1<<30 && t.fits(int(size.Uint64()))
 	}
 	if step := of.OnOpcode; step != nil {
-		hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, data []byte, depth int, err error) {
+		hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, data []byte,
+			depth int, err error) {
 			if fits(op, scope) {
 				step(pc, op, gas, cost, scope, data, depth, err)
 			}
 		}
 	}
 	if step := of.OnOpcodeV2; step != nil {
-		hooks.OnOpcodeV2 = func(pc uint64, op byte, gas, cost tracing.Gas, scope tracing.OpContext, data []byte, depth int, err error) {
+		hooks.OnOpcodeV2 = func(pc uint64, op byte, gas, cost tracing.Gas, scope tracing.OpContext, data []byte,
+			depth int, err error) {
 			if fits(op, scope) {
 				step(pc, op, gas, cost, scope, data, depth, err)
 			}

@@ -39,7 +39,8 @@ func (o *BlockOverrides) apply(h *evm.Header) (*evm.Header, error) {
 	for _, never := range []struct {
 		name  string
 		value json.RawMessage
-	}{{"prevRandao", o.PrevRandao}, {"blobBaseFee", o.BlobBaseFee}, {"beaconRoot", o.BeaconRoot}, {"withdrawals", o.Withdrawals}} {
+	}{{"prevRandao", o.PrevRandao}, {"blobBaseFee", o.BlobBaseFee}, {"beaconRoot", o.BeaconRoot},
+		{"withdrawals", o.Withdrawals}} {
 		if never.value != nil && string(never.value) != "null" {
 			return nil, fmt.Errorf("blockOverrides: blocks of Opera have no %s", never.name)
 		}

@@ -111,7 +111,8 @@ func (f flatTraces) Filter(ctx context.Context, c TraceFilter) ([]json.RawMessag
 			return got.calls, nil
 		}
 		if to-from >= limits.TraceBlocks {
-			return nil, shorter(fmt.Sprintf("too wide blocks range, the limit is %d", limits.TraceBlocks), from, from+limits.TraceBlocks-1)
+			return nil, shorter(fmt.Sprintf("too wide blocks range, the limit is %d", limits.TraceBlocks), from,
+				from+limits.TraceBlocks-1)
 		}
 		return got.calls, v.filter(ctx, got, from, to)
 	})
@@ -156,5 +157,6 @@ func (v *view) filter(ctx context.Context, got *found, from, to inter.BlockNumbe
 
 // shorter says which blocks fit into an answer, and where the next begins.
 func shorter(why string, from, to inter.BlockNumber) error {
-	return fmt.Errorf("%s. Try with this block range [%#x, %#x], and go on from %#x", why, uint64(from), uint64(to), uint64(to+1))
+	return fmt.Errorf("%s. Try with this block range [%#x, %#x], and go on from %#x",
+		why, uint64(from), uint64(to), uint64(to+1))
 }

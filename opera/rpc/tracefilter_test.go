@@ -57,11 +57,13 @@ func TestFilteredTracesAreThoseOfTheBlocks(t *testing.T) {
 		if one.Action.From != nil {
 			senders[*one.Action.From]++
 		}
-		if to := one.Action.To; to != nil && *to == at || one.Result != nil && one.Result.Address != nil && *one.Result.Address == at {
+		if to := one.Action.To; to != nil && *to == at ||
+			one.Result != nil && one.Result.Address != nil && *one.Result.Address == at {
 			toContract = append(toContract, text)
 		}
 	}
-	if got := filter(object{"toAddress": []common.Address{at, {1, 2, 3}}}); len(toContract) == 0 || fmt.Sprintf("%s", got) != fmt.Sprintf("%s", toContract) {
+	if got := filter(object{"toAddress": []common.Address{at, {1, 2, 3}}}); len(toContract) == 0 ||
+		fmt.Sprintf("%s", got) != fmt.Sprintf("%s", toContract) {
 		t.Errorf("%d calls of the contract, want %d", len(got), len(toContract))
 	}
 	for from, want := range senders {
@@ -78,11 +80,16 @@ func TestFilteredTracesAreThoseOfTheBlocks(t *testing.T) {
 	if err := c.Call(&part, "trace_filter", one); err != nil || fmt.Sprintf("%s", part) != fmt.Sprintf("%s", rest[1:3]) {
 		t.Errorf("%s, %v", part, err)
 	}
-	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x1", "toBlock": "latest"}), "too wide blocks range, the limit is 8. Try with this block range [0x1, 0x8], and go on from 0x9")
+	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x1", "toBlock": "latest"}),
+		"too wide blocks range, the limit is 8. Try with this block range [0x1, 0x8], and go on from 0x9")
 	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x0", "toBlock": "0x3"}), "block 0x1 cannot be traced")
-	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x1", "toBlock": "0x3"}), "block 0x1 cannot be traced: this block came with the genesis or as a record: it was not executed here, and has no trace. Leave it out, and go on from 0x2")
+	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x1", "toBlock": "0x3"}),
+		"block 0x1 cannot be traced: this block came with the genesis or as a record: it was not executed here, and "+
+			"has no trace. Leave it out, and go on from 0x2")
 	for _, method := range []string{"trace_block", "debug_traceBlockByNumber"} {
-		fails(t, c.Call(&part, method, "0x1"), "this block came with the genesis or as a record: it was not executed here, and has no trace")
+		fails(t, c.Call(&part, method, "0x1"),
+			"this block came with the genesis or as a record: it was not executed here, and has no trace")
 	}
-	fails(t, c.Call(&part, "trace_filter", object{"fromAddress": make([]common.Address, 3000)}), "too many addresses: 3000")
+	fails(t, c.Call(&part, "trace_filter", object{"fromAddress": make([]common.Address, 3000)}),
+		"too many addresses: 3000")
 }

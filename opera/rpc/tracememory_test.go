@@ -120,8 +120,9 @@ func TestTracersThatCannotBeStoppedEndWithTheirTime(t *testing.T) {
 	for name, config := range map[string]any{
 		"keccak256PreimageTracer": nil,
 		"opcodeCounterTracer":     nil,
-		several:                   object{"keccak256PreimageTracer": object{}, several: object{"keccak256PreimageTracer": object{}}},
-		several + " ":             nil,
+		several: object{"keccak256PreimageTracer": object{},
+			several: object{"keccak256PreimageTracer": object{}}},
+		several + " ": nil,
 	} {
 		var any json.RawMessage
 		err := c.Call(&any, "debug_traceCall", object{"to": attacker, "gas": hexutil.Uint64(50_000_000)}, "latest",
@@ -133,19 +134,23 @@ func TestTracersThatCannotBeStoppedEndWithTheirTime(t *testing.T) {
 	began := time.Now()
 	const fine = `fault: function(){}, result: function(){ return 7 }`
 	var text json.RawMessage
-	err := c.Call(&text, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": several, "tracerConfig": object{`{x: (function(){ for(;;); })(), ` + fine + `}`: object{}}})
+	err := c.Call(&text, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": several,
+		"tracerConfig": object{`{x: (function(){ for(;;); })(), ` + fine + `}`: object{}}})
 	if err == nil || time.Since(began) > 5*time.Second {
 		t.Errorf("a loop in one of several: %s, %v after %v", text, err, time.Since(began))
 	}
 	one := `{` + fine + `}`
-	if err := c.Call(&text, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": several, "tracerConfig": object{one: object{}, "noopTracer": object{}}}); err != nil || !strings.Contains(string(text), ":7") {
+	if err := c.Call(&text, "debug_traceCall", object{"to": attacker},
+		"latest", object{"tracer": several, "tracerConfig": object{one: object{},
+			"noopTracer": object{}}}); err != nil || !strings.Contains(string(text), ":7") {
 		t.Errorf("a program and another tracer: %s, %v", text, err)
 	}
 	nested := object{}
 	for range maxCopies {
 		nested = object{several: nested}
 	}
-	fails(t, c.Call(&text, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": several, "tracerConfig": nested}), "tracers at most")
+	fails(t, c.Call(&text, "debug_traceCall", object{"to": attacker},
+		"latest", object{"tracer": several, "tracerConfig": nested}), "tracers at most")
 }
 
 // A program that takes memory step by step is stopped. How much it has by then depends on how often
@@ -161,12 +166,14 @@ func TestProgramsThatTakeMemoryAreStopped(t *testing.T) {
 	} {
 		config := object{}
 		if program == "" {
-			program, config = several, object{`{fault: function(){}, result: function(){ var s = "x"; for(;;) s += s }}`: object{}}
+			program, config = several, object{
+				`{fault: function(){}, result: function(){ var s = "x"; for(;;) s += s }}`: object{}}
 		}
 		var any json.RawMessage
 		var err error
 		grew := heldAtMost(func() {
-			err = c.Call(&any, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": program, "tracerConfig": config, "timeout": "20s"})
+			err = c.Call(&any, "debug_traceCall", object{"to": attacker},
+				"latest", object{"tracer": program, "tracerConfig": config, "timeout": "20s"})
 		})
 		t.Logf("%s: %d MiB, %v", what, grew>>20, err)
 		fails(t, err, errTraceMemory.Error())

@@ -39,7 +39,8 @@ func all[T any](of map[common.Address]types.Transactions, tell func(*types.Trans
 
 func (t txpool) Content() map[string]map[string]map[string]*TxJSON {
 	pending, queued := t.s.options.Pool.Content()
-	return map[string]map[string]map[string]*TxJSON{"pending": all(pending, pendingJSON), "queued": all(queued, pendingJSON)}
+	return map[string]map[string]map[string]*TxJSON{"pending": all(pending, pendingJSON),
+		"queued": all(queued, pendingJSON)}
 }
 
 func (t txpool) ContentFrom(sender common.Address) map[string]map[string]*TxJSON {
@@ -128,7 +129,8 @@ func (e ethSender) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
 }
 
 // signer signs a transaction of an account of the node's.
-type signer func(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction, v *view) (*types.Transaction, error)
+type signer func(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction,
+	v *view) (*types.Transaction, error)
 
 func signUnlocked(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction, v *view) (*types.Transaction, error) {
 	return wallet.SignTx(account, tx, v.Config().ChainID)
@@ -196,8 +198,9 @@ type bareJSON struct {
 func newBareJSON(tx *types.Transaction) *bareJSON {
 	v, r, s := tx.RawSignatureValues()
 	t := &bareJSON{
-		Type: hexutil.Uint64(tx.Type()), Nonce: hexutil.Uint64(tx.Nonce()), Gas: hexutil.Uint64(tx.Gas()), Value: (*hexutil.Big)(tx.Value()),
-		Data: tx.Data(), V: (*hexutil.Big)(v), R: (*hexutil.Big)(r), S: (*hexutil.Big)(s), To: tx.To(), Hash: tx.Hash(),
+		Type: hexutil.Uint64(tx.Type()), Nonce: hexutil.Uint64(tx.Nonce()), Gas: hexutil.Uint64(tx.Gas()),
+		Value: (*hexutil.Big)(tx.Value()), Data: tx.Data(), V: (*hexutil.Big)(v), R: (*hexutil.Big)(r),
+		S: (*hexutil.Big)(s), To: tx.To(), Hash: tx.Hash(),
 	}
 	if tx.Type() != types.LegacyTxType {
 		list := tx.AccessList()
@@ -299,7 +302,9 @@ func (e ethSender) PendingTransactions() []*TxJSON {
 	return list
 }
 
-func (e ethSender) Resend(ctx context.Context, a TransactionArgs, price *hexutil.Big, gas *hexutil.Uint64) (common.Hash, error) {
+func (e ethSender) Resend(
+	ctx context.Context, a TransactionArgs, price *hexutil.Big, gas *hexutil.Uint64,
+) (common.Hash, error) {
 	if a.Nonce == nil {
 		return common.Hash{}, errors.New("missing transaction nonce in transaction spec")
 	}

@@ -15,12 +15,14 @@ func TestRequestsWithoutAVersionGetOne(t *testing.T) {
 		`{"method":"jsonrpc" }`:                              `{"method":"jsonrpc" ` + v,
 		`{"a":"\"","b":{"c":{}}}`:                            `{"a":"\"","b":{"c":{}}` + v,
 		` [ {"id":1}, {"jsonrpc":"2.0"},{"id":[[{}]]} ,{}]`:  ` [ {"id":1` + v + `, {"jsonrpc":"2.0"},{"id":[[{}]]` + v + ` ,{}]`,
-		`{"JsonRPC":"1.0","id":1}`:                           "", `{"id":1,"jsonrpc":null}`: "", `{}`: "", `[]`: "", `[1,[{"id":1}]]`: "", `"{"`: "", ``: "", `}`: "", `{`: "", `{"id":`: "", `[{}`: "",
+		`{"JsonRPC":"1.0","id":1}`:                           "", `{"id":1,"jsonrpc":null}`: "", `{}`: "", `[]`: "",
+		`[1,[{"id":1}]]`: "", `"{"`: "", ``: "", `}`: "", `{`: "", `{"id":`: "", `[{}`: "",
 	} {
 		if want == "" {
 			want = body
 		}
-		for name, in := range map[string]io.Reader{"whole": strings.NewReader(body), "byte by byte": iotest.OneByteReader(strings.NewReader(body))} {
+		for name, in := range map[string]io.Reader{"whole": strings.NewReader(body),
+			"byte by byte": iotest.OneByteReader(strings.NewReader(body))} {
 			got, err := io.ReadAll(iotest.OneByteReader(&versioner{ReadCloser: io.NopCloser(in)}))
 			if err != nil || string(got) != want {
 				t.Errorf("%s, %s: %s, %v; want %s", body, name, got, err, want)

@@ -84,7 +84,8 @@ func (k *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	client := k.s.client(r.Context())
 	ctx, cancel := context.WithCancel(serve.Asking(context.WithoutCancel(r.Context()), client))
-	c := &socket{of: k, conn: conn, client: client, name: conn.RemoteAddr().String(), from: r, ctx: ctx, cancel: cancel, working: make(chan struct{}, socketRequests)}
+	c := &socket{of: k, conn: conn, client: client, name: conn.RemoteAddr().String(), from: r, ctx: ctx, cancel: cancel,
+		working: make(chan struct{}, socketRequests)}
 	k.s.sockets.Store(c.name, c)
 	defer k.s.sockets.Delete(c.name)
 	c.serve()
@@ -150,7 +151,8 @@ func (c *socket) ping() {
 	for {
 		select {
 		case <-tick.C:
-			if err := c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(socketWrite)); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			if err := c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(socketWrite)); err != nil &&
+				!errors.Is(err, context.DeadlineExceeded) {
 				c.cancel()
 				return
 			}
@@ -274,7 +276,8 @@ func (c *socket) answer(message []byte) {
 	}
 	r := c.from.Clone(c.ctx)
 	r.Method, r.ContentLength, r.Body = http.MethodPost, int64(len(message)), io.NopCloser(bytes.NewReader(message))
-	r.Header = http.Header{"Content-Type": {"application/json"}, "Origin": c.from.Header.Values("Origin"), "User-Agent": c.from.Header.Values("User-Agent")}
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Origin": c.from.Header.Values("Origin"),
+		"User-Agent": c.from.Header.Values("User-Agent")}
 	c.of.answers.ServeHTTP(&messages{socket: c}, r)
 }
 

@@ -68,9 +68,11 @@ func (a *author) tx() *types.Transaction {
 	var signer types.Signer = types.NewLondonSigner(id)
 	switch a.IntN(8) {
 	case 0:
-		data = &types.AccessListTx{ChainID: id, Nonce: a.Uint64(), GasPrice: big.NewInt(5), Gas: 7, To: &to, Value: new(big.Int)}
+		data = &types.AccessListTx{ChainID: id, Nonce: a.Uint64(), GasPrice: big.NewInt(5), Gas: 7, To: &to,
+			Value: new(big.Int)}
 	case 1, 2:
-		data = &types.DynamicFeeTx{ChainID: id, Nonce: a.Uint64(), GasFeeCap: big.NewInt(5), GasTipCap: big.NewInt(5), To: &to, Value: new(big.Int), Data: a.bytes(a.IntN(99))}
+		data = &types.DynamicFeeTx{ChainID: id, Nonce: a.Uint64(), GasFeeCap: big.NewInt(5), GasTipCap: big.NewInt(5),
+			To: &to, Value: new(big.Int), Data: a.bytes(a.IntN(99))}
 	case 3:
 		data = &types.LegacyTx{Nonce: a.Uint64(), GasPrice: big.NewInt(5), To: &to, Value: new(big.Int)}
 		signer = types.HomesteadSigner{}
@@ -122,11 +124,14 @@ func (a *author) wrong(tx *types.Transaction) *types.Transaction {
 	var data types.TxData
 	switch tx.Type() {
 	case types.LegacyTxType:
-		data = &types.LegacyTx{Nonce: tx.Nonce(), GasPrice: tx.GasPrice(), To: tx.To(), Value: tx.Value(), Data: tx.Data(), V: v, R: r, S: s}
+		data = &types.LegacyTx{Nonce: tx.Nonce(), GasPrice: tx.GasPrice(), To: tx.To(), Value: tx.Value(),
+			Data: tx.Data(), V: v, R: r, S: s}
 	case types.AccessListTxType:
-		data = &types.AccessListTx{ChainID: tx.ChainId(), Nonce: tx.Nonce(), GasPrice: tx.GasPrice(), Gas: tx.Gas(), To: tx.To(), Value: tx.Value(), V: v, R: r, S: s}
+		data = &types.AccessListTx{ChainID: tx.ChainId(), Nonce: tx.Nonce(), GasPrice: tx.GasPrice(), Gas: tx.Gas(),
+			To: tx.To(), Value: tx.Value(), V: v, R: r, S: s}
 	default:
-		data = &types.DynamicFeeTx{ChainID: tx.ChainId(), Nonce: tx.Nonce(), GasFeeCap: tx.GasFeeCap(), GasTipCap: tx.GasTipCap(), To: tx.To(), Value: tx.Value(), Data: tx.Data(), V: v, R: r, S: s}
+		data = &types.DynamicFeeTx{ChainID: tx.ChainId(), Nonce: tx.Nonce(), GasFeeCap: tx.GasFeeCap(),
+			GasTipCap: tx.GasTipCap(), To: tx.To(), Value: tx.Value(), Data: tx.Data(), V: v, R: r, S: s}
 	}
 	return types.NewTx(data)
 }
@@ -202,7 +207,8 @@ func TestKeysAreThoseOfTheLibrary(t *testing.T) {
 	a := newAuthor(t)
 	m := secp256k1.NewRecoverer(secp256k1.NewGenerator())
 	n, p := crypto.S256().Params().N, crypto.S256().Params().P
-	border := []*big.Int{new(big.Int), new(big.Int).Rsh(n, 1), n, p, new(big.Int).Sub(p, n), new(big.Int).Lsh(big.NewInt(1), 255)}
+	border := []*big.Int{new(big.Int), new(big.Int).Rsh(n, 1), n, p, new(big.Int).Sub(p, n),
+		new(big.Int).Lsh(big.NewInt(1), 255)}
 	number := func(b *[32]byte) {
 		switch a.IntN(16) {
 		case 0:
@@ -281,7 +287,8 @@ func BenchmarkFind(b *testing.B) {
 	f, signer := New(network), types.NewLondonSigner(big.NewInt(network))
 	var raws [][]byte
 	for i := range 128 {
-		tx := types.MustSignNewTx(key, signer, &types.LegacyTx{Nonce: uint64(i), GasPrice: big.NewInt(5), Gas: 21000, To: &common.Address{1}, Value: big.NewInt(1)})
+		tx := types.MustSignNewTx(key, signer, &types.LegacyTx{Nonce: uint64(i), GasPrice: big.NewInt(5), Gas: 21000,
+			To: &common.Address{1}, Value: big.NewInt(1)})
 		raw, err := tx.MarshalBinary()
 		if err != nil {
 			b.Fatal(err)

@@ -53,7 +53,9 @@ var _ vm.StateDB = (*Block)(nil)
 
 // ErrBalance is the error of a block that gives an account more than there can be of any coin.
 // Only a network whose driver writes such balances has one.
-var ErrBalance = errors.New("a balance of 2^256 or more, which this node cannot hold and go-opera can: the network's driver (EvmWriter.setBalance) must not make one")
+var ErrBalance = errors.New(
+	"a balance of 2^256 or more, which this node cannot hold and go-opera can: the network's driver " +
+		"(EvmWriter.setBalance) must not make one")
 
 type slotOf struct {
 	address common.Address

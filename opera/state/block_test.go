@@ -213,7 +213,8 @@ func TestAContractsCreationDropsStorage(t *testing.T) {
 	}
 	push(t, s, func() error { return tables.Write(s, changes) })
 	b = NewBlock(tables.Flat(s))
-	if one, two, balance := b.GetState(a, slot(1)), b.GetState(a, slot(2)), b.GetBalance(a); one != (common.Hash{}) || two != slot(8) || balance.Uint64() != 5 {
+	if one, two, balance := b.GetState(a, slot(1)), b.GetState(a, slot(2)), b.GetBalance(a); one != (common.Hash{}) ||
+		two != slot(8) || balance.Uint64() != 5 {
 		t.Errorf("after the block: slots %x and %x, balance %v", one, two, balance)
 	}
 }
@@ -271,7 +272,8 @@ func TestABlockWithNoChangeLeavesNone(t *testing.T) {
 
 // Rows that this package cannot have written are errors, and a block on them fails.
 func TestRowsThatAreDamagedAreErrors(t *testing.T) {
-	for _, row := range [][]byte{{}, {0xff}, {0}, {0, 0}, {0, 0, 33}, {0, 0, 0, 0}, {hasCode, 0, 0}, {hasAddress, 0, 0, 1}} {
+	for _, row := range [][]byte{{}, {0xff}, {0}, {0, 0}, {0, 0, 33}, {0, 0, 0, 0}, {hasCode, 0, 0},
+		{hasAddress, 0, 0, 1}} {
 		s, tables := memory(t)
 		a := address(1)
 		hash := crypto.Keccak256Hash(a[:])

@@ -78,7 +78,9 @@ func (c *Copy) put(t store.Table, key, value []byte) error {
 }
 
 // walkLeaves walks a trie and calls each for its leaves, ascending.
-func walkLeaves(owner, root common.Hash, from database.NodeDatabase, each func(hash common.Hash, leaf []byte) error) error {
+func walkLeaves(
+	owner, root common.Hash, from database.NodeDatabase, each func(hash common.Hash, leaf []byte) error,
+) error {
 	nodes, err := openTrie(owner, root, from)
 	if err != nil {
 		return err

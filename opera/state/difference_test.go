@@ -47,7 +47,8 @@ func (n triedNodes) root(t *testing.T, w world) common.Hash {
 			storage[hashOfByte(key)] = word
 		}
 		root := of(storage)
-		leaf, err := encodeLeaf(&Account{Nonce: uint64(len(slots)), Balance: *uint256.NewInt(uint64(id)), Code: emptyCode}, root)
+		leaf, err := encodeLeaf(&Account{Nonce: uint64(len(slots)), Balance: *uint256.NewInt(uint64(id)),
+			Code: emptyCode}, root)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,8 @@ func sameDifference(c *Changes, before, after world) error {
 			slots[s.Hash] = s
 		}
 		for key := byte(0); key < 30; key++ {
-			if s := slots[hashOfByte(key)]; was[key] != is[key] && (s.Before[31] != was[key] || s.After[31] != is[key]) || was[key] == is[key] && s.Hash != (common.Hash{}) {
+			if s := slots[hashOfByte(key)]; was[key] != is[key] && (s.Before[31] != was[key] ||
+				s.After[31] != is[key]) || was[key] == is[key] && s.Hash != (common.Hash{}) {
 				return fmt.Errorf("slot %d of account %d was %d, is %d: %+v", key, id, was[key], is[key], s)
 			}
 		}

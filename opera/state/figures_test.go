@@ -19,7 +19,8 @@ import (
 )
 
 var (
-	slotsFlag    = flag.Int("state.slots", 9_000, "fresh slots that are written, 300 a transaction, for the bytes that reach the disk; 90,000 is the figure")
+	slotsFlag = flag.Int("state.slots", 9_000,
+		"fresh slots that are written, 300 a transaction, for the bytes that reach the disk; 90,000 is the figure")
 	accountsFlag = flag.Int("state.accounts", 100_000, "accounts, or slots of one contract, among which a benchmark reads")
 )
 
@@ -93,8 +94,11 @@ func TestFreshSlotsAreWrittenOnce(t *testing.T) {
 	stats, state := archive.Stats(), s.Stats().Written.Total()
 	total := state + stats.LogBytes + stats.Index.Written
 	perByte := float64(stats.LogBytes+stats.Index.Written) / float64(stats.LogBytes)
-	t.Logf("%d slots: state %.1f MB, log %.2f MB, runs %.2f MB (%d, %.2f MB now), together %.1f MB; %.2f bytes written a byte of history",
-		*slotsFlag, mega(state), mega(stats.LogBytes), mega(stats.Index.Written), stats.Index.Runs, mega(stats.Index.RunBytes), mega(total), perByte)
+	t.Logf(
+		"%d slots: state %.1f MB, log %.2f MB, runs %.2f MB (%d, %.2f MB now), together %.1f MB; %.2f bytes written "+
+			"a byte of history",
+		*slotsFlag, mega(state), mega(stats.LogBytes), mega(stats.Index.Written), stats.Index.Runs,
+		mega(stats.Index.RunBytes), mega(total), perByte)
 	if limit := int64(*slotsFlag) * 60_000_000 / 90_000; total > limit {
 		t.Errorf("%d bytes written, more than %d", total, limit)
 	}
@@ -112,7 +116,10 @@ func mega(n int64) float64 { return float64(n) / 1e6 }
 const distinct = 1 << 21
 
 // readFlat puts rows, and has some of them read from a view, in random order.
-func readFlat(b *testing.B, put func(s store.Store, tables *Tables, hash common.Hash, i uint64), read func(flat *Flat, hash common.Hash) bool) {
+func readFlat(
+	b *testing.B, put func(s store.Store, tables *Tables, hash common.Hash, i uint64),
+	read func(flat *Flat, hash common.Hash) bool,
+) {
 	s, tables, _ := onDisk(b)
 	for i := range *accountsFlag {
 		put(s, tables, hashOf(uint64(i)), uint64(i))
@@ -156,7 +163,8 @@ func BenchmarkFlatAccount(b *testing.B) {
 func BenchmarkFlatSlot(b *testing.B) {
 	contract := hashOf(1 << 40)
 	readFlat(b, func(s store.Store, tables *Tables, hash common.Hash, i uint64) {
-		check(b, s.Put(tables.slots, slotKey(nil, contract, hash), appendSlot(nil, common.BigToHash(uint256.NewInt(i+1).ToBig()), hash, true)))
+		check(b, s.Put(tables.slots, slotKey(nil, contract, hash),
+			appendSlot(nil, common.BigToHash(uint256.NewInt(i+1).ToBig()), hash, true)))
 	}, func(flat *Flat, hash common.Hash) bool {
 		value, err := flat.Slot(contract, hash)
 		return err == nil && value != common.Hash{}

@@ -148,7 +148,8 @@ func (i *Incoming) Finish(ctx context.Context, number uint64, root common.Hash) 
 		return fmt.Errorf("the state of block %d has root %x, not %x: %w", number, got, root, ErrOtherState)
 	}
 	rows := uint64(0)
-	if err := flat.walk(i.tables.slots, nil, nil, func(_, _ []byte) (bool, error) { rows++; return true, context.Cause(ctx) }); err != nil {
+	if err := flat.walk(i.tables.slots, nil, nil,
+		func(_, _ []byte) (bool, error) { rows++; return true, context.Cause(ctx) }); err != nil {
 		return err
 	}
 	if rows != i.slots {
@@ -160,7 +161,9 @@ func (i *Incoming) Finish(ctx context.Context, number uint64, root common.Hash) 
 // Finished is which share of the accounts Finish went through. Any goroutine may ask.
 func (i *Incoming) Finished() float64 { return float64(i.done.Load()) / (1 << 64) }
 
-func (i *Incoming) account(ctx context.Context, flat *Flat, accounts *trie.StackTrie, hash common.Hash, a *Account, failed *error) error {
+func (i *Incoming) account(
+	ctx context.Context, flat *Flat, accounts *trie.StackTrie, hash common.Hash, a *Account, failed *error,
+) error {
 	if a.Code != emptyCode {
 		if _, err := i.to.Get(i.tables.code, a.Code[:]); err != nil {
 			return errors.Join(ErrOtherState, fmt.Errorf("its code %x: %w", a.Code, err))

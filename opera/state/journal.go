@@ -95,7 +95,10 @@ func (b *Block) undo(u *undo) {
 
 // Prepare implements vm.StateDB: with Berlin's rules the list of what is warm begins anew,
 // with what a transaction has warm from its start.
-func (b *Block) Prepare(rules params.Rules, sender, coinbase common.Address, to *common.Address, precompiles []common.Address, list types.AccessList) {
+func (b *Block) Prepare(
+	rules params.Rules, sender, coinbase common.Address, to *common.Address, precompiles []common.Address,
+	list types.AccessList,
+) {
 	clear(b.transient)
 	if !rules.IsEIP2929 {
 		return

@@ -77,7 +77,9 @@ type SlotProof struct {
 // Prove makes a proof at a block, for an account by its hashed address and slots by their
 // hashes. At blocks that the trie has passed, the changes since are taken back from the
 // archive, in memory: limit is how many of them may be; nil is an archive of nothing.
-func (t *Tables) Prove(from store.View, archive *Archive, number uint64, limit int, address common.Hash, slots []common.Hash) (*Proof, error) {
+func (t *Tables) Prove(
+	from store.View, archive *Archive, number uint64, limit int, address common.Hash, slots []common.Hash,
+) (*Proof, error) {
 	p, err := t.progress(from)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,8 @@ func (t *Tables) Prove(from store.View, archive *Archive, number uint64, limit i
 	}
 	root := f.root()
 	if want, err := t.RootAt(from, number); err == nil && want != root {
-		return nil, fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x: %w", number, want, root, store.ErrCorrupt)
+		return nil, fmt.Errorf("prove the state of block %d: its root is %x, and what was made has %x: %w",
+			number, want, root, store.ErrCorrupt)
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}

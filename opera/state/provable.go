@@ -78,7 +78,8 @@ func (p *Provable) Slim(address common.Hash, a *Account) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return types.SlimAccountRLP(types.StateAccount{Nonce: a.Nonce, Balance: &a.Balance, Root: storage, CodeHash: a.Code[:]}), nil
+	return types.SlimAccountRLP(types.StateAccount{Nonce: a.Nonce, Balance: &a.Balance, Root: storage,
+		CodeHash: a.Code[:]}), nil
 }
 
 // Word returns a slot's value as the trie has it.

@@ -36,7 +36,8 @@ type chain struct {
 }
 
 func newChain(t *testing.T, r *rand.Rand) *chain {
-	c := &chain{t: t, r: r, disk: memfs.New(), theirs: state.NewDatabaseForTesting(), known: []common.Hash{types.EmptyRootHash}, made: []*Changes{nil}}
+	c := &chain{t: t, r: r, disk: memfs.New(), theirs: state.NewDatabaseForTesting(),
+		known: []common.Hash{types.EmptyRootHash}, made: []*Changes{nil}}
 	c.open()
 	return c
 }

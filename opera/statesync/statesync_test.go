@@ -70,7 +70,8 @@ func TestAStateComesFromSeveralPeersInBoundedRequests(t *testing.T) {
 		t.Errorf("%d requests went on at once", n)
 	}
 	p := s.Progress()
-	if p.Accounts != 700 || p.Slots != uint64(len(w.want.slots)) || p.Codes < uint64(len(w.want.codes)) || p.Share != 1 || p.Bytes == 0 {
+	if p.Accounts != 700 || p.Slots != uint64(len(w.want.slots)) || p.Codes < uint64(len(w.want.codes)) ||
+		p.Share != 1 || p.Bytes == 0 {
 		t.Errorf("in the end %+v", p)
 	}
 }

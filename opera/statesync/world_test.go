@@ -43,7 +43,8 @@ func newTrie() *trie.Trie {
 // newWorld makes a state of some accounts, of which one has many slots.
 func newWorld(t testing.TB, r *rand.Rand, accounts int) *world {
 	t.Helper()
-	w := &world{trie: newTrie(), slots: map[common.Hash][]Leaf{}, tries: map[common.Hash]*trie.Trie{}, codes: map[common.Hash][]byte{}, want: newBrought()}
+	w := &world{trie: newTrie(), slots: map[common.Hash][]Leaf{}, tries: map[common.Hash]*trie.Trie{},
+		codes: map[common.Hash][]byte{}, want: newBrought()}
 	must := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +52,8 @@ func newWorld(t testing.TB, r *rand.Rand, accounts int) *world {
 	}
 	for n := range accounts {
 		hash := crypto.Keccak256Hash(binaryOf(r.Uint64()))
-		a := &types.StateAccount{Nonce: uint64(n), Balance: uint256.NewInt(r.Uint64()), Root: types.EmptyRootHash, CodeHash: types.EmptyCodeHash[:]}
+		a := &types.StateAccount{Nonce: uint64(n), Balance: uint256.NewInt(r.Uint64()), Root: types.EmptyRootHash,
+			CodeHash: types.EmptyCodeHash[:]}
 		if n%3 == 0 {
 			code := fmt.Appendf(nil, "code %d", r.IntN(accounts/4+1))
 			h := crypto.Keccak256Hash(code)
@@ -67,7 +69,8 @@ func newWorld(t testing.TB, r *rand.Rand, accounts int) *world {
 		if many > 0 {
 			st := newTrie()
 			for range many {
-				key, value := crypto.Keccak256Hash(binaryOf(r.Uint64())), common.BytesToHash(binaryOf(1+r.Uint64N(1<<(8*uint(1+r.IntN(7))))))
+				key, value := crypto.Keccak256Hash(binaryOf(r.Uint64())), common.BytesToHash(binaryOf(1+
+					r.Uint64N(1<<(8*uint(1+r.IntN(7))))))
 				body, err := rlp.EncodeToBytes(bytes.TrimLeft(value[:], "\x00"))
 				must(err)
 				must(st.Update(key[:], body))
@@ -177,7 +180,9 @@ func (p *peer) Accounts(ctx context.Context, root, first, to common.Hash, most u
 	return a, err
 }
 
-func (p *peer) Slots(ctx context.Context, root common.Hash, accounts []common.Hash, first common.Hash, most uint64) (*Slots, error) {
+func (p *peer) Slots(
+	ctx context.Context, root common.Hash, accounts []common.Hash, first common.Hash, most uint64,
+) (*Slots, error) {
 	leave, err := p.enter(ctx)
 	defer leave()
 	if err == errForgotten || root != p.root {

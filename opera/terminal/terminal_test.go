@@ -22,7 +22,8 @@ func TestLinesOfTheInputAreAnswers(t *testing.T) {
 	if _, err := a.Line(t.Context(), "> "); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
-	if want := "!! Unsupported terminal, password will be echoed.\n" + strings.Repeat("? \n", 4) + "> \n"; out.String() != want {
+	if want := "!! Unsupported terminal, password will be echoed.\n" + strings.Repeat("? \n", 4) +
+		"> \n"; out.String() != want {
 		t.Errorf("it says %q, want %q", out.String(), want)
 	}
 	a.History([]string{"nothing"})

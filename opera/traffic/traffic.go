@@ -99,8 +99,11 @@ func (a *Accounts) Transfer(from, to int, nonce, amount uint64) (string, error) 
 }
 
 // sign makes a transaction; without an address it creates a contract.
-func (a *Accounts) sign(key *ecdsa.PrivateKey, nonce uint64, to *common.Address, amount *big.Int, gas uint64, data []byte) (*types.Transaction, error) {
-	tx, err := types.SignNewTx(key, a.signer, &types.LegacyTx{Nonce: nonce, To: to, Value: amount, Gas: gas, GasPrice: price(), Data: data})
+func (a *Accounts) sign(
+	key *ecdsa.PrivateKey, nonce uint64, to *common.Address, amount *big.Int, gas uint64, data []byte,
+) (*types.Transaction, error) {
+	tx, err := types.SignNewTx(key, a.signer, &types.LegacyTx{Nonce: nonce, To: to, Value: amount, Gas: gas,
+		GasPrice: price(), Data: data})
 	if err != nil {
 		return nil, fmt.Errorf("sign a transaction: %w", err)
 	}
@@ -318,7 +321,8 @@ func (m *maker) event(txs types.Transactions) error {
 }
 
 func (m *maker) draft(txs types.Transactions) *inter.Payload {
-	p := &inter.Payload{Event: inter.Event{Epoch: m.chain.Epoch().Epoch, Creator: 1, Seq: 1, Lamport: 1, CreationTime: m.now}, Txs: txs}
+	p := &inter.Payload{Event: inter.Event{Epoch: m.chain.Epoch().Epoch, Creator: 1, Seq: 1, Lamport: 1,
+		CreationTime: m.now}, Txs: txs}
 	if m.chain.Epoch().Rules.Upgrades.Llr {
 		p.Version = 1
 	}

@@ -84,7 +84,8 @@ func TestAChainHasAllOfItsTransactions(t *testing.T) {
 // One account has nobody to pay.
 func TestTrafficNeedsTwoAccounts(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Make(t.Context(), filepath.Join(dir, "events"), dir, Shape{Accounts: 1, Transfers: 1}); err == nil || !strings.Contains(err.Error(), "at least 2") {
+	if _, err := Make(t.Context(), filepath.Join(dir, "events"), dir, Shape{Accounts: 1, Transfers: 1}); err == nil ||
+		!strings.Contains(err.Error(), "at least 2") {
 		t.Errorf("%v", err)
 	}
 }

@@ -32,7 +32,8 @@ var (
 // checkForm looks at what needs neither the sender nor the state.
 func (h *Head) checkForm(tx *types.Transaction) error {
 	switch kind := tx.Type(); {
-	case kind > types.DynamicFeeTxType, kind != types.LegacyTxType && !h.Berlin, kind == types.DynamicFeeTxType && !h.London:
+	case kind > types.DynamicFeeTxType, kind != types.LegacyTxType && !h.Berlin,
+		kind == types.DynamicFeeTxType && !h.London:
 		return types.ErrTxTypeNotSupported
 	case tx.Size() > most:
 		return ErrOversizedData
@@ -90,7 +91,8 @@ func (p *Pool) check(tx *types.Transaction, from common.Address, local bool) (*e
 	if tx.Gas() < inter.IntrinsicGas(tx.Data(), tx.AccessList(), tx.To() == nil) {
 		return nil, standing{}, ErrIntrinsicGas
 	}
-	return &entry{tx: tx, from: from, cost: *cost, slots: int((tx.Size() + slotBytes - 1) / slotBytes), local: local}, standing{nonce, balance}, nil
+	return &entry{tx: tx, from: from, cost: *cost, slots: int((tx.Size() + slotBytes - 1) / slotBytes),
+		local: local}, standing{nonce, balance}, nil
 }
 
 // replaces tells whether one transaction offers enough more than another to take its place.

@@ -57,6 +57,7 @@ func Heads(c *chain.Chain, prices Prices) func() (*Head, error) {
 // as it may be (go-opera, gossip/evm_state_reader.go).
 func maxGas(r *inter.Rules) uint64 {
 	gas := &r.Economy.Gas
-	rest := gas.EventGas + uint64(r.Dag.MaxParents-r.Dag.MaxFreeParents)*gas.ParentGas + uint64(r.Dag.MaxExtraData)*gas.ExtraDataGas
+	rest := gas.EventGas + uint64(r.Dag.MaxParents-r.Dag.MaxFreeParents)*gas.ParentGas +
+		uint64(r.Dag.MaxExtraData)*gas.ExtraDataGas
 	return gas.MaxEventGas - min(gas.MaxEventGas, rest)
 }

@@ -164,7 +164,8 @@ func TestWhatCostsNothingYieldsToWhatCanBeExecuted(t *testing.T) {
 						t.Fatalf("honest client %d: %v", i, err)
 					}
 				}
-				errs := p.AddRemotes([]*types.Transaction{offer{from: 5000, fee: 20}.tx(), offer{from: 5000, nonce: 1, fee: 20}.tx()})
+				errs := p.AddRemotes([]*types.Transaction{offer{from: 5000, fee: 20}.tx(),
+					offer{from: 5000, nonce: 1, fee: 20}.tx()})
 				if err := errors.Join(errs...); err != nil && !errors.Is(err, ErrAlreadyKnown) {
 					t.Errorf("a peer's transactions: %v", err)
 				}

@@ -61,7 +61,9 @@ func (p *Pool) restore() {
 		p.o.Warn(fmt.Errorf("%d transactions of the journal do not come back, the last one because: %w", none, refused))
 	}
 	if err != nil {
-		p.o.Warn(fmt.Errorf("local transactions are not kept until the next start, and those of the journal %s are not all there: %w", j.path, err))
+		p.o.Warn(fmt.Errorf(
+			"local transactions are not kept until the next start, and those of the journal %s are not all there: %w",
+			j.path, err))
 		return
 	}
 	p.journal = j
@@ -103,7 +105,9 @@ func (j *journal) read(s *scanner, add func(types.Transactions), warn func(error
 			if end, err = s.next(at); err != nil {
 				return err
 			}
-			lost := fmt.Errorf("the journal of transactions has %d bytes that are no transaction behind %d transactions: %s: offset %d", end-at, read, j.path, at)
+			lost := fmt.Errorf(
+				"the journal of transactions has %d bytes that are no transaction behind %d transactions: "+
+					"%s: offset %d", end-at, read, j.path, at)
 			if !kept {
 				removed, err := logtail.Keep(j.fs, s.file, j.path, at, s.size)
 				if err != nil {

@@ -94,13 +94,16 @@ func TestADamagedTransactionCostsNoOther(t *testing.T) {
 		files := memfs.New()
 		files.Put("/journal", memfs.NewBlob(b))
 		var warned []error
-		p := newWorld().pool(t, Options{Journal: "/journal", FS: files, Warn: func(err error) { warned = append(warned, err) }})
+		p := newWorld().pool(t, Options{Journal: "/journal", FS: files, Warn: func(err error) {
+			warned = append(warned, err)
+		}})
 		hurt := 0
 		for i := range senders {
 			whole := begins[i+1] <= at || begins[i] >= at+n
 			tx := offer{from: who[i], fee: 20, tip: int64(i % 2), data: 60 + 100*i}.tx()
 			if whole && p.Get(tx.Hash()) == nil {
-				t.Fatalf("seed %d, round %d: %d bytes at %d of %d are damaged, and the transaction at %d is gone: %v", seed, round, n, at, begins, begins[i], warned)
+				t.Fatalf("seed %d, round %d: %d bytes at %d of %d are damaged, and the transaction at %d is gone: %v",
+					seed, round, n, at, begins, begins[i], warned)
 			}
 			if !whole && p.Get(tx.Hash()) == nil {
 				hurt++
@@ -109,7 +112,8 @@ func TestADamagedTransactionCostsNoOther(t *testing.T) {
 		// Here each signature is somebody's who has money, so one that is a transaction still is taken.
 		pending, queued := p.Stats()
 		if taken := pending + queued - (senders - hurt); len(warned) == 0 && hurt > taken && at != begins[senders-hurt] {
-			t.Fatalf("seed %d, round %d: %d bytes at %d are damaged, %d transactions are gone, and nobody is told", seed, round, n, at, hurt)
+			t.Fatalf("seed %d, round %d: %d bytes at %d are damaged, %d transactions are gone, and nobody is told",
+				seed, round, n, at, hurt)
 		}
 		if kept := files.Blob("/journal.bad"); kept != nil && !bytes.HasSuffix(b, kept.Bytes()) {
 			t.Fatalf("seed %d, round %d: what is kept is not what the journal had", seed, round)

@@ -188,7 +188,8 @@ func (m *model) same(p *Pool) error {
 // someOffer is a transaction that is often right.
 func someOffer(r *rand.Rand, w *world) offer {
 	from := 1 + r.IntN(19)
-	o := offer{from: from, nonce: w.accounts[who(from)].nonce + uint64(r.IntN(12)), fee: 5 + r.Int64N(40), gas: 21000, value: r.Int64N(5)}
+	o := offer{from: from, nonce: w.accounts[who(from)].nonce + uint64(r.IntN(12)), fee: 5 + r.Int64N(40), gas: 21000,
+		value: r.Int64N(5)}
 	if r.IntN(3) == 0 {
 		o.tip = 1 + r.Int64N(o.fee+1)
 	}
@@ -240,7 +241,8 @@ func TestModel(t *testing.T) {
 	r := seededRand(t)
 	w := newWorld()
 	p := w.pool(t, Options{Limits: Limits{AccountQueue: 5, GlobalQueue: 1 << 20, GlobalSlots: 1 << 20}})
-	m := &model{w: w, pending: map[int]map[uint64]offer{}, queued: map[int]map[uint64]offer{}, local: map[int]bool{}, queue: 5, price: w.minPrice}
+	m := &model{w: w, pending: map[int]map[uint64]offer{}, queued: map[int]map[uint64]offer{}, local: map[int]bool{},
+		queue: 5, price: w.minPrice}
 	seen := map[error]int{}
 	var last offer
 	for i := range *modelSteps {
@@ -270,7 +272,8 @@ func TestModel(t *testing.T) {
 			t.Fatalf("step %d: %v", i, err)
 		}
 	}
-	for _, want := range []error{nil, ErrAlreadyKnown, ErrGasLimit, ErrTipAboveFeeCap, ErrUnderpriced, ErrNonceTooLow, ErrInsufficientFunds, ErrIntrinsicGas, ErrReplaceUnderpriced} {
+	for _, want := range []error{nil, ErrAlreadyKnown, ErrGasLimit, ErrTipAboveFeeCap, ErrUnderpriced, ErrNonceTooLow,
+		ErrInsufficientFunds, ErrIntrinsicGas, ErrReplaceUnderpriced} {
 		if seen[want] == 0 && *modelSteps >= 3000 {
 			t.Errorf("never answered: %v", want)
 		}

@@ -77,7 +77,8 @@ func span(b []byte) int {
 		}
 		var behind []byte
 		form = content[0]
-		if kind, content, behind, err = rlp.Split(content[1:]); err != nil || kind != rlp.List || len(behind) > 0 || form == types.LegacyTxType {
+		if kind, content, behind, err = rlp.Split(content[1:]); err != nil || kind != rlp.List || len(behind) > 0 ||
+			form == types.LegacyTxType {
 			return 0
 		}
 	}

@@ -61,7 +61,8 @@ type Limits struct {
 }
 
 func (l *Limits) fill() {
-	for p, v := range map[*uint64]uint64{&l.PriceBump: 10, &l.AccountSlots: 16, &l.GlobalSlots: 1280, &l.AccountQueue: 32, &l.GlobalQueue: 256, &l.LocalBytes: 64 << 20} {
+	for p, v := range map[*uint64]uint64{&l.PriceBump: 10, &l.AccountSlots: 16, &l.GlobalSlots: 1280,
+		&l.AccountQueue: 32, &l.GlobalQueue: 256, &l.LocalBytes: 64 << 20} {
 		if *p == 0 {
 			*p = v
 		}

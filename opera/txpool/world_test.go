@@ -60,9 +60,11 @@ func (o offer) tx() *types.Transaction {
 	data := make([]byte, o.data)
 	v, r, s := big.NewInt(1), big.NewInt(1), big.NewInt(int64(o.from))
 	if o.tip == 0 {
-		return types.NewTx(&types.LegacyTx{Nonce: o.nonce, GasPrice: big.NewInt(o.fee), Gas: o.gas, To: &common.Address{}, Value: big.NewInt(o.value), Data: data, V: v, R: r, S: s})
+		return types.NewTx(&types.LegacyTx{Nonce: o.nonce, GasPrice: big.NewInt(o.fee), Gas: o.gas,
+			To: &common.Address{}, Value: big.NewInt(o.value), Data: data, V: v, R: r, S: s})
 	}
-	return types.NewTx(&types.DynamicFeeTx{Nonce: o.nonce, GasFeeCap: big.NewInt(o.fee), GasTipCap: big.NewInt(o.tip), Gas: o.gas, To: &common.Address{},
+	return types.NewTx(&types.DynamicFeeTx{Nonce: o.nonce, GasFeeCap: big.NewInt(o.fee), GasTipCap: big.NewInt(o.tip),
+		Gas: o.gas, To: &common.Address{},
 		Value: big.NewInt(o.value), Data: data, V: v, R: r, S: s, ChainID: big.NewInt(1)})
 }
 
@@ -86,7 +88,8 @@ type world struct {
 }
 
 func newWorld() *world {
-	return &world{accounts: map[common.Address]state{}, rich: 1 << 60, minPrice: 10, maxGas: 10_000_000, now: time.Unix(1e9, 0)}
+	return &world{accounts: map[common.Address]state{}, rich: 1 << 60, minPrice: 10, maxGas: 10_000_000,
+		now: time.Unix(1e9, 0)}
 }
 
 func (w *world) head() (*Head, error) {
@@ -137,7 +140,8 @@ func sound(p *Pool) error {
 	seen, ready, localReady, slots, local, bytes := 0, 0, 0, 0, 0, uint64(0)
 	for sender, a := range p.accounts {
 		if len(a.txs) == 0 || a.address != sender || a.ready > a.contiguous() {
-			return fmt.Errorf("account %v: %d transactions, %d pending, %d without a gap", sender, len(a.txs), a.ready, a.contiguous())
+			return fmt.Errorf("account %v: %d transactions, %d pending, %d without a gap",
+				sender, len(a.txs), a.ready, a.contiguous())
 		}
 		if a.contiguous() > a.ready {
 			return fmt.Errorf("account %v: %d of %d transactions are pending", sender, a.ready, a.contiguous())
@@ -163,11 +167,13 @@ func sound(p *Pool) error {
 			}
 		}
 		paid, sum := 0, new(uint256.Int)
-		for paid < len(a.txs) && a.txs[paid].nonce() == a.nonce+uint64(paid) && !a.balance.Lt(sum.Add(sum, &a.txs[paid].cost)) {
+		for paid < len(a.txs) && a.txs[paid].nonce() == a.nonce+uint64(paid) &&
+			!a.balance.Lt(sum.Add(sum, &a.txs[paid].cost)) {
 			paid++
 		}
 		if _, ok := p.idle[a]; a.paid != paid || ok != (!a.always && paid < len(a.txs)) {
-			return fmt.Errorf("account %v: %d of %d transactions are paid, known are %d; idle is %v", sender, paid, len(a.txs), a.paid, ok)
+			return fmt.Errorf("account %v: %d of %d transactions are paid, known are %d; idle is %v",
+				sender, paid, len(a.txs), a.paid, ok)
 		}
 		if a.local {
 			localReady += a.ready
@@ -175,7 +181,8 @@ func sound(p *Pool) error {
 		seen += len(a.txs)
 		ready += a.ready
 	}
-	if seen != len(p.all) || ready != p.ready || localReady != p.local.ready || slots != p.slots || local != p.local.count || bytes != p.local.bytes {
+	if seen != len(p.all) || ready != p.ready || localReady != p.local.ready || slots != p.slots ||
+		local != p.local.count || bytes != p.local.bytes {
 		return fmt.Errorf("counted %d transactions, %d pending, %d slots, %d local, %d bytes; known %d, %d, %d, %d, %d",
 			seen, ready, slots, local, bytes, len(p.all), p.ready, p.slots, p.local.count, p.local.bytes)
 	}

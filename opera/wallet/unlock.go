@@ -23,7 +23,9 @@ func (w *Wallet) Unlock(keys *keystore.KeyStore, names []string) error {
 
 // unlock unlocks an account with the i-th password, and returns both. A password that was
 // given is wrong as often as one that is asked for: the answer is the same.
-func (w *Wallet) unlock(keys *keystore.KeyStore, name string, i int) (account accounts.Account, password string, err error) {
+func (w *Wallet) unlock(
+	keys *keystore.KeyStore, name string, i int,
+) (account accounts.Account, password string, err error) {
 	if account, err = find(keys, name); err != nil {
 		return account, "", fmt.Errorf("Could not list accounts: %w", err)
 	}
@@ -56,7 +58,9 @@ func (w *Wallet) unlock(keys *keystore.KeyStore, name string, i int) (account ac
 }
 
 // choose finds that of several files of an address which a password opens.
-func (w *Wallet) choose(keys *keystore.KeyStore, several *keystore.AmbiguousAddrError, password string) (accounts.Account, error) {
+func (w *Wallet) choose(
+	keys *keystore.KeyStore, several *keystore.AmbiguousAddrError, password string,
+) (accounts.Account, error) {
 	lines := []string{fmt.Sprintf("Multiple key files exist for address %x:", several.Addr)}
 	for _, account := range several.Matches {
 		lines = append(lines, "   "+account.URL.String())

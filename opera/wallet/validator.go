@@ -41,7 +41,8 @@ func (w *Wallet) path(public inter.PublicKey) string {
 
 // CreateValidator makes a new validator's key.
 func (w *Wallet) CreateValidator() error {
-	password, err := w.password("Your new validator key is locked with a password. Please give a password. Do not forget this password.", true, 0)
+	password, err := w.password(
+		"Your new validator key is locked with a password. Please give a password. Do not forget this password.", true, 0)
 	if err != nil {
 		return err
 	}
@@ -52,7 +53,8 @@ func (w *Wallet) CreateValidator() error {
 	public := inter.PublicKey{Type: inter.Secp256k1Key, Raw: crypto.FromECDSAPub(&key.PublicKey)}
 	file := validatorFile{Type: public.Type, Public: hex.EncodeToString(public.Raw)}
 	// go-opera does not take --lightkdf for these.
-	file.Crypto, err = keystore.EncryptDataV3(crypto.FromECDSA(key), []byte(password), keystore.StandardScryptN, keystore.StandardScryptP)
+	file.Crypto, err = keystore.EncryptDataV3(crypto.FromECDSA(key), []byte(password), keystore.StandardScryptN,
+		keystore.StandardScryptP)
 	if err == nil {
 		err = w.write(public, file)
 	}
@@ -114,7 +116,8 @@ func (w *Wallet) convert(path string, public inter.PublicKey) error {
 	if want, have := crypto.PubkeyToAddress(*point), common.HexToAddress(account.Address); have != want {
 		return fmt.Errorf("%s is the file of the account %v, the public key is that of %v", path, have, want)
 	}
-	return w.write(public, validatorFile{Type: public.Type, Public: hex.EncodeToString(public.Raw), Crypto: account.Crypto})
+	return w.write(public, validatorFile{Type: public.Type, Public: hex.EncodeToString(public.Raw),
+		Crypto: account.Crypto})
 }
 
 // accountFile finds the file of an account by the address in its name.
@@ -185,7 +188,8 @@ func (w *Wallet) UnlockValidator(public inter.PublicKey) (key *ecdsa.PrivateKey,
 		return nil, fmt.Errorf("unlock %s: %w", w.path(public), ErrKeyNotFound)
 	}
 	for try := range tries {
-		password, failed := w.password(fmt.Sprintf("Unlocking validator key %s | Attempt %d/%d", public, try+1, attempts), false, 0)
+		password, failed := w.password(fmt.Sprintf("Unlocking validator key %s | Attempt %d/%d",
+			public, try+1, attempts), false, 0)
 		if failed != nil {
 			return nil, failed
 		}

@@ -203,7 +203,8 @@ func TestAWalletOfThePresaleIsImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := crypto.PubkeyToAddress(private.PublicKey)
-	text, err := json.Marshal(map[string]string{"encseed": hex.EncodeToString(sealed), "ethaddr": hex.EncodeToString(address[:])})
+	text, err := json.Marshal(map[string]string{"encseed": hex.EncodeToString(sealed),
+		"ethaddr": hex.EncodeToString(address[:])})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,8 @@ import (
 func TestOthersReadWhatIsWritten(t *testing.T) {
 	w := To([]byte("# before\n"))
 	w.Metric("tarn_test", Gauge, "a \\ and\na line")
-	values := map[string]float64{"plain": 1, `quo"te\` + "\nline": -2.5, "bad \xff": 1e300, "ünï": math.Inf(1), "big": 1 << 60, "inf": math.Inf(-1), "": 0.1}
+	values := map[string]float64{"plain": 1, `quo"te\` + "\nline": -2.5, "bad \xff": 1e300, "ünï": math.Inf(1),
+		"big": 1 << 60, "inf": math.Inf(-1), "": 0.1}
 	for l, v := range values {
 		w.Sample(v, "label", l, "other", "x")
 	}
@@ -49,7 +50,8 @@ func TestOthersReadSummaries(t *testing.T) {
 		t.Fatalf("%v in\n%s", err, w.Bytes())
 	}
 	s := families["took"].GetMetric()[0].GetSummary()
-	if q := s.GetQuantile(); len(q) != 2 || q[1].GetQuantile() != 0.999 || q[1].GetValue() != 1.5 || s.GetSampleCount() != 3 || s.GetSampleSum() != 21 || families["after"] == nil {
+	if q := s.GetQuantile(); len(q) != 2 || q[1].GetQuantile() != 0.999 || q[1].GetValue() != 1.5 ||
+		s.GetSampleCount() != 3 || s.GetSampleSum() != 21 || families["after"] == nil {
 		t.Errorf("%v", families)
 	}
 }

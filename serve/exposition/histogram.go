@@ -22,7 +22,8 @@ func NewHistogram(bounds ...float64) *Histogram {
 
 // Durations returns bounds in seconds that fit what a node does, from 100 us to a minute.
 func Durations() []float64 {
-	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5,
+		5, 10, 30, 60}
 }
 
 // Observe counts a value. What is no number is not counted: a sum with it would be none.

@@ -199,7 +199,8 @@ func copySpeed(dir string, amount int64) (float64, error) {
 	to := filepath.Join(dir, "dd")
 	blocks := (amount + 1<<20 - 1) >> 20
 	start := time.Now()
-	out, err := exec.Command("dd", "if=/dev/zero", "of="+to, "bs=1M", fmt.Sprint("count=", blocks), "conv=fdatasync").CombinedOutput()
+	out, err := exec.Command("dd", "if=/dev/zero", "of="+to, "bs=1M", fmt.Sprint("count=", blocks),
+		"conv=fdatasync").CombinedOutput()
 	took := time.Since(start)
 	if err != nil {
 		return 0, fmt.Errorf("dd: %w: %s", err, strings.TrimSpace(string(out)))
@@ -225,7 +226,8 @@ func startReader(st *seam, c Config) (stop func() (Readers, error)) {
 		cancel()
 		err := <-done
 		took := time.Since(start).Seconds()
-		return Readers{Gets: float64(l.Count) / took, P50: l.Quantile(0.5), P99: l.Quantile(0.99), Max: l.Quantile(1 - 1e-9)}, err
+		return Readers{Gets: float64(l.Count) / took, P50: l.Quantile(0.5), P99: l.Quantile(0.99),
+			Max: l.Quantile(1 - 1e-9)}, err
 	}
 }
 
@@ -259,13 +261,20 @@ func (p *parent) copyOf(s Subject) (string, error) {
 func (s *Section) checkpointTables(r Checkpoints) {
 	written := figures.Table{
 		Title: "Checkpoints: bytes and memory",
-		How: "mapped_private; random updates at full speed in revisions of 1000, each published, and then a checkpoint. Changed: pages that differ from the file, by the engine's gauge just before. Handed: what the engine gave to the kernel. Counted: /proc/self/io write_bytes; the kernel counts whole folios of the page cache, which may hold more than was written. Disk: what the whole device was written meanwhile (/proc/diskstats), by others too. " +
+		How: "mapped_private; random updates at full speed in revisions of 1000, each published, and then a " +
+			"checkpoint. Changed: pages that differ from the file, by the engine's gauge just before. Handed: what " +
+			"the engine gave to the kernel. Counted: /proc/self/io write_bytes; the kernel counts whole folios of " +
+			"the page cache, which may hold more than was written. Disk: what the whole device was written meanwhile " +
+			"(/proc/diskstats), by others too. " +
 			"Anonymous memory: RssAnon of the process, Go's heap included.",
-		Head: []string{"step", "seconds", "updates", "MB changed", "MB handed", "MB counted", "MB to disk", "handed / changed", "counted / changed", "anonymous after, MB", "of the store"},
+		Head: []string{"step", "seconds", "updates", "MB changed", "MB handed", "MB counted", "MB to disk",
+			"handed / changed", "counted / changed", "anonymous after, MB", "of the store"},
 	}
 	share := func(anon int64) string { return figures.Percent(float64(anon) / float64(r.Stored)) }
-	written.Add("between checkpoints", figures.Significant(r.Between.Took.Seconds()), figures.Count(float64(r.Between.Updates)), figures.Megabytes(r.Between.Changed),
-		figures.None, figures.Megabytes(r.Between.Written), figures.None, figures.None, figures.None, figures.Megabytes(r.Before), share(r.Before))
+	written.Add("between checkpoints", figures.Significant(r.Between.Took.Seconds()),
+		figures.Count(float64(r.Between.Updates)), figures.Megabytes(r.Between.Changed),
+		figures.None, figures.Megabytes(r.Between.Written), figures.None, figures.None, figures.None,
+		figures.Megabytes(r.Before), share(r.Before))
 	handed := func(c Checkpoint) float64 { return float64(c.Handed) / float64(c.Changed) }
 	counted := func(c Checkpoint) float64 { return float64(c.Written) / float64(c.Changed) }
 	disk := func(c Checkpoint) string {
@@ -274,25 +283,33 @@ func (s *Section) checkpointTables(r Checkpoints) {
 		}
 		return figures.Megabytes(c.Device)
 	}
-	written.Add("checkpoint", figures.Significant(r.First.Took.Seconds()), figures.None, figures.Megabytes(r.First.Changed), figures.Megabytes(r.First.Handed), figures.Megabytes(r.First.Written),
+	written.Add("checkpoint", figures.Significant(r.First.Took.Seconds()), figures.None,
+		figures.Megabytes(r.First.Changed), figures.Megabytes(r.First.Handed), figures.Megabytes(r.First.Written),
 		disk(r.First), figures.Ratio(handed(r.First)), figures.Ratio(counted(r.First)),
 		figures.Megabytes(r.After), share(r.After))
-	s.Targets.AtMost("KB written between checkpoints, "+growth, float64(r.Between.Written)/1e3, inodes(r.Between.Grown), "KB")
+	s.Targets.AtMost("KB written between checkpoints, "+growth, float64(r.Between.Written)/1e3,
+		inodes(r.Between.Grown), "KB")
 	s.Targets.AtMost("handed to the kernel by a checkpoint / changed pages", handed(r.First), 1.1, "")
 	s.Targets.AtMost("counted by the kernel / changed pages", counted(r.First), 1.1, "")
 	s.Targets.AtMost("anonymous memory after a checkpoint / store", float64(r.After)/float64(r.Stored), 0.05, "")
 
 	speed := figures.Table{
 		Title: "Checkpoints: speed",
-		How: fmt.Sprintf("Checkpoints of %s MB of changed pages, in turns without and with a reader beside, each after a dd of as much (if=/dev/zero bs=1M conv=fdatasync) into a new file of the same disk. "+
-			"Time from the call until all is durable. Pause: how long the writer stood still. The reader takes a new view every 1000 gets; times include reading the clock.", figures.Megabytes(r.Rounds[0].Changed)),
-		Head: []string{"round", "dd, MB/s", "checkpoint, MB/s", "to dd", "counted / changed", "to disk / changed", "pause, ms", "reader: gets/s", "p50, µs", "p99, µs", "longest, µs"},
+		How: fmt.Sprintf(
+			"Checkpoints of %s MB of changed pages, in turns without and with a reader beside, each after a dd of as "+
+				"much (if=/dev/zero bs=1M conv=fdatasync) into a new file of the same disk. "+
+				"Time from the call until all is durable. Pause: how long the writer stood still. The reader takes a "+
+				"new view every 1000 gets; times include reading the clock.", figures.Megabytes(r.Rounds[0].Changed)),
+		Head: []string{"round", "dd, MB/s", "checkpoint, MB/s", "to dd", "counted / changed", "to disk / changed",
+			"pause, ms", "reader: gets/s", "p50, µs", "p99, µs", "longest, µs"},
 	}
 	us := func(ns float64) string { return figures.Significant(ns / 1000) }
-	speed.Add("no checkpoint", figures.None, figures.None, figures.None, figures.None, figures.None, figures.None, figures.Count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
+	speed.Add("no checkpoint", figures.None, figures.None, figures.None, figures.None, figures.None, figures.None,
+		figures.Count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
 	var alone, beside, ddAlone, ddBeside []float64
 	for i, c := range r.Rounds {
-		row := []string{fmt.Sprint(i + 1), figures.Significant(r.DD[i]), figures.Significant(c.Speed()), figures.Percent(c.Speed() / r.DD[i]), figures.Ratio(counted(c)),
+		row := []string{fmt.Sprint(i + 1), figures.Significant(r.DD[i]), figures.Significant(c.Speed()),
+			figures.Percent(c.Speed() / r.DD[i]), figures.Ratio(counted(c)),
 			figures.Ratio(float64(c.Device) / float64(c.Changed)), figures.Millis(c.Pause)}
 		if g := c.Reader; g != nil {
 			row = append(row, figures.Count(g.Gets), us(g.P50), us(g.P99), us(g.Max))

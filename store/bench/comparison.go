@@ -80,10 +80,15 @@ func (p *parent) gets() (*Section, error) {
 	}
 	t := figures.Table{
 		Title: "Random get",
-		How: fmt.Sprintf("A row that exists, its number in the value checked; all rows were read before, and each LSM engine or library has %s MB to keep them in. "+
-			"Writer: the writer's own state. View: a reader's; for a library, its own snapshot or transaction. Medians of the means of batches of %d, whose keys are made out of the measured time; p50 and p99 of single gets from the view, reading the clock included. "+
-			"RSS counts mapped files, anonymous is what the kernel cannot drop.", figures.Megabytes(p.config.Cache), batchRows),
-		Head: []string{"store", "writer, ns", "view, ns", "p50, ns", "p99, ns", "to pebble bare", "spread", "RSS, MB", "anonymous, MB"},
+		How: fmt.Sprintf(
+			"A row that exists, its number in the value checked; all rows were read before, and each LSM engine or "+
+				"library has %s MB to keep them in. "+
+				"Writer: the writer's own state. View: a reader's; for a library, its own snapshot or transaction. "+
+				"Medians of the means of batches of %d, whose keys are made out of the measured time; p50 and p99 of "+
+				"single gets from the view, reading the clock included. "+
+				"RSS counts mapped files, anonymous is what the kernel cannot drop.", figures.Megabytes(p.config.Cache), batchRows),
+		Head: []string{"store", "writer, ns", "view, ns", "p50, ns", "p99, ns", "to pebble bare", "spread", "RSS, MB",
+			"anonymous, MB"},
 	}
 	typical := func(v Visit) float64 { return v.ViewGet.Median }
 	reference := figures.Median(v.rounds["pebble bare"], typical)
@@ -132,10 +137,16 @@ func (p *parent) updates() (*Section, error) {
 	}
 	t := figures.Table{
 		Title: "Random update",
-		How: fmt.Sprintf("A new value for a row that exists, undo data recorded. Session: the puts of sessions of %s updates, in pages that were copied in this generation already; push: finishing such a session (its undo data is compacted and kept) and committing it. "+
-			"Published: revisions of %d updates, each pushed, committed and published, so that each copies its pages anew. An LSM engine flushes beside it when its overlay is full. Medians of batches of 1000, and the mean of all where it may differ. Allocations are the Go heap's, of one update.",
+		How: fmt.Sprintf(
+			"A new value for a row that exists, undo data recorded. Session: the puts of sessions of %s updates, in "+
+				"pages that were copied in this generation already; push: finishing such a session (its undo data is "+
+				"compacted and kept) and committing it. "+
+				"Published: revisions of %d updates, each pushed, committed and published, so that each copies its "+
+				"pages anew. An LSM engine flushes beside it when its overlay is full. Medians of batches of 1000, "+
+				"and the mean of all where it may differ. Allocations are the Go heap's, of one update.",
 			figures.Count(float64(NewRows(p.config.Rows).sessionBatches()*batchRows)), batchRows),
-		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "mean, ns", "allocs", "bytes", "spread"},
+		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "mean, ns",
+			"allocs", "bytes", "spread"},
 	}
 	session := func(v Visit) float64 { return v.Update.Session.Median }
 	s := &Section{}
@@ -144,11 +155,15 @@ func (p *parent) updates() (*Section, error) {
 			return figures.Median(r, func(v Visit) float64 { return f(v.Update) })
 		}
 		allocs := of1(func(u *Update) float64 { return u.Session.Allocs })
-		t.Add(of.Name, figures.Nanos(figures.Median(r, session)), figures.Small(allocs), figures.Small(of1(func(u *Update) float64 { return u.Session.Bytes })),
-			figures.Nanos(of1(func(u *Update) float64 { return u.Push.Median })), figures.Small(of1(func(u *Update) float64 { return u.Push.Bytes })),
-			figures.Nanos(of1(func(u *Update) float64 { return u.Published.Median })), figures.Nanos(of1(func(u *Update) float64 { return u.Published.Mean })),
+		t.Add(of.Name, figures.Nanos(figures.Median(r, session)), figures.Small(allocs),
+			figures.Small(of1(func(u *Update) float64 { return u.Session.Bytes })),
+			figures.Nanos(of1(func(u *Update) float64 { return u.Push.Median })),
+			figures.Small(of1(func(u *Update) float64 { return u.Push.Bytes })),
+			figures.Nanos(of1(func(u *Update) float64 { return u.Published.Median })),
+			figures.Nanos(of1(func(u *Update) float64 { return u.Published.Mean })),
 			figures.Small(of1(func(u *Update) float64 { return u.Published.Allocs })),
-			figures.Small(of1(func(u *Update) float64 { return u.Published.Bytes })), figures.Percent(figures.Spread(r, session)))
+			figures.Small(of1(func(u *Update) float64 { return u.Published.Bytes })),
+			figures.Percent(figures.Spread(r, session)))
 		if of.Kind == engine.Page {
 			s.Targets.AtMost("update, "+of.Name, figures.Median(r, session)/1000, 1.5, "µs")
 			s.Targets.AtMost("allocations of an update, "+of.Name, allocs, 0.001, "")
@@ -164,16 +179,21 @@ func (p *parent) seeks() (*Section, error) {
 	}
 	t := figures.Table{
 		Title: "Seek and 100 steps forward",
-		How:   "From a random row, through a cursor that stays open, in a view (for a library, its snapshot or transaction). Steps: the last row's value checked; read: every key and value taken, every value checked. Medians of the means of batches.",
-		Head:  []string{"store", "steps, µs", "read, µs", "spread"},
+		How: "From a random row, through a cursor that stays open, in a view (for a library, its snapshot or " +
+			"transaction). Steps: the last row's value checked; read: every key and value taken, every value " +
+			"checked. Medians of the means of batches.",
+		Head: []string{"store", "steps, µs", "read, µs", "spread"},
 	}
 	bare := func(v Visit) float64 { return v.Seek.Steps }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.Seek != nil }, func(of Subject, r []Visit) {
-		t.Add(of.Name, figures.Significant(figures.Median(r, bare)/1000), figures.Significant(figures.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000), figures.Percent(figures.Spread(r, bare)))
+		t.Add(of.Name, figures.Significant(figures.Median(r, bare)/1000),
+			figures.Significant(figures.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000),
+			figures.Percent(figures.Spread(r, bare)))
 		if of.Kind == engine.Page {
 			s.Targets.AtMost("seek and 100 steps, "+of.Name, figures.Median(r, bare)/1000, 6, "µs")
-			s.Targets.AtMost("seek and 100 rows read, "+of.Name, figures.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000, 6, "µs")
+			s.Targets.AtMost("seek and 100 rows read, "+of.Name,
+				figures.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000, 6, "µs")
 		}
 	})
 	return v.with(s, t), nil
@@ -205,8 +225,9 @@ func (p *parent) collections() (*Section, error) {
 	}
 	t := figures.Table{
 		Title: "Garbage collection",
-		How:   "runtime.GC() in a process that does nothing else: before the store is opened, and after all of its rows were read. The least of 25, and the median of the rounds.",
-		Head:  []string{"store", "without, µs", "with, µs", "added, µs"},
+		How: "runtime.GC() in a process that does nothing else: before the store is opened, and after all of its " +
+			"rows were read. The least of 25, and the median of the rounds.",
+		Head: []string{"store", "without, µs", "with, µs", "added, µs"},
 	}
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.GC != nil }, func(of Subject, r []Visit) {

@@ -91,13 +91,18 @@ func (p *parent) hotRows() (*Section, error) {
 	once := float64(p.config.HotFlushes * batchRows * (KeySize + ValueSize))
 	t := figures.Table{
 		Title: "Rows that change at every revision",
-		How: fmt.Sprintf("The same %s rows are changed in each of %s revisions; everything is made durable %d times in that time, evenly spread (engine: checkpoint; library: sync of its log). Written: /proc/self/io write_bytes. Once a flush would be %s MB. %s MB of memory each.",
-			figures.Count(batchRows), figures.Count(float64(p.config.HotFlushes*hotEvery)), p.config.HotFlushes, figures.Significant(once/1e6), figures.Megabytes(hotMemory)),
+		How: fmt.Sprintf(
+			"The same %s rows are changed in each of %s revisions; everything is made durable %d times in that time, "+
+				"evenly spread (engine: checkpoint; library: sync of its log). Written: /proc/self/io write_bytes. "+
+				"Once a flush would be %s MB. %s MB of memory each.",
+			figures.Count(batchRows), figures.Count(float64(p.config.HotFlushes*hotEvery)), p.config.HotFlushes,
+			figures.Significant(once/1e6), figures.Megabytes(hotMemory)),
 		Head: []string{"store", "MB changed", "MB written", "written / changed", "times written a flush", "revisions/s"},
 	}
 	for _, h := range s.Hot {
 		times := float64(h.Written) / once
-		t.Add(h.Subject, figures.Megabytes(h.Changed), figures.Megabytes(h.Written), figures.Ratio(float64(h.Written)/float64(h.Changed)), figures.Ratio(times),
+		t.Add(h.Subject, figures.Megabytes(h.Changed), figures.Megabytes(h.Written),
+			figures.Ratio(float64(h.Written)/float64(h.Changed)), figures.Ratio(times),
 			figures.Count(float64(h.Revisions)/h.Took.Seconds()))
 	}
 	s.Tables = append(s.Tables, t)

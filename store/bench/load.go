@@ -172,8 +172,10 @@ func (p *parent) loads() (*Section, error) {
 func loadTable(all []Load) figures.Table {
 	t := figures.Table{
 		Title: "Loading",
-		How:   "The data set of the sections below, loaded once and made durable at the end, no undo data. Written is /proc/self/io write_bytes of the loading process, compactions that follow and the closing of the store included.",
-		Head:  []string{"store", "order", "rows/s", "MB written", "MB on disk", "written / keys and values"},
+		How: "The data set of the sections below, loaded once and made durable at the end, no undo data. Written " +
+			"is /proc/self/io write_bytes of the loading process, compactions that follow and the closing of the " +
+			"store included.",
+		Head: []string{"store", "order", "rows/s", "MB written", "MB on disk", "written / keys and values"},
 	}
 	for _, l := range all {
 		order, name := "of keys", l.Subject
@@ -181,7 +183,8 @@ func loadTable(all []Load) figures.Table {
 			order = "random"
 		}
 		payload := float64(l.Rows) * (KeySize + ValueSize)
-		t.Add(name, order, figures.Count(l.RowsPerSecond()), figures.Megabytes(l.Written), figures.Megabytes(l.Disk), figures.Ratio(float64(l.Written)/payload))
+		t.Add(name, order, figures.Count(l.RowsPerSecond()), figures.Megabytes(l.Written), figures.Megabytes(l.Disk),
+			figures.Ratio(float64(l.Written)/payload))
 	}
 	return t
 }

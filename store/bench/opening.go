@@ -152,7 +152,9 @@ func (p *parent) openingsOf(k engine.Kind, dir string) ([]Opening, error) {
 func (s *Section) openingTables(rows int) {
 	t := figures.Table{
 		Title: "Opening",
-		How: fmt.Sprintf("A store of %s rows, loaded in the order of keys until the page store had the size asked for. Warm: its files in the page cache; cold: evicted from it before (posix_fadvise). Medians, a process for each opening.",
+		How: fmt.Sprintf(
+			"A store of %s rows, loaded in the order of keys until the page store had the size asked for. Warm: its "+
+				"files in the page cache; cold: evicted from it before (posix_fadvise). Medians, a process for each opening.",
 			figures.Count(float64(rows))),
 		Head: []string{"store", "MB on disk", "warm, ms", "cold, ms", "first get after cold, ms"},
 	}
@@ -162,7 +164,8 @@ func (s *Section) openingTables(rows int) {
 			t.Notes = append(t.Notes, o.Subject+": "+o.Skipped)
 			continue
 		}
-		t.Add(o.Subject, figures.Megabytes(o.Disk), figures.Millis(o.Warm), figures.Millis(o.Cold), figures.Millis(o.FirstGet))
+		t.Add(o.Subject, figures.Megabytes(o.Disk), figures.Millis(o.Warm), figures.Millis(o.Cold),
+			figures.Millis(o.FirstGet))
 	}
 	s.Tables = append(s.Tables, t)
 	for _, o := range s.Openings {

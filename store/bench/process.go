@@ -97,7 +97,8 @@ func (p *parent) wants(section string) bool { return slices.Contains(p.names, se
 
 func (p *parent) logf(format string, args ...any) {
 	if p.config.Log != nil {
-		fmt.Fprintf(p.config.Log, "%7.1fs  %s\n", time.Since(p.begun).Seconds(), fmt.Sprintf(format, args...)) //nolint:errcheck // a log
+		//nolint:errcheck // a log
+		fmt.Fprintf(p.config.Log, "%7.1fs  %s\n", time.Since(p.begun).Seconds(), fmt.Sprintf(format, args...))
 	}
 }
 

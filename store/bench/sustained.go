@@ -229,11 +229,20 @@ func (p *parent) copyFolder(from, to string) error {
 func (s *Section) sustainedTable(c Config) {
 	t := figures.Table{
 		Title: "LSM engines: reads, and reads beside writes",
-		How: fmt.Sprintf("%s s each, %d readers of random rows that take a new view every %d gets; beside them nothing, or %s MB/s of new values for random rows in blocks of %d, not synced by the libraries, the last %d blocks undoable in the engines. "+
-			"Each run starts with a copy of the same files, loaded in random order. %s MB of memory each: engine 1/2 cache and 1/4 overlay (twice, while one is flushed), library 3/4 block cache and 1/4 memtables; the shape of the levels and the filters are the same. "+
-			"Written: /proc/self/io write_bytes of the process in that time; settling: what was written afterwards, until every change was durable (library: sync of the log; engine: flush) and compactions had come to rest.",
-			figures.Significant(c.Sustain.Seconds()), sustainReaders, batchRows, figures.Significant(float64(c.Rate)/1e6), batchRows, undoable, figures.Megabytes(c.Memory)),
-		Head: []string{"store", "beside", "gets/s", "p50, µs", "p99, µs", "MB changed", "MB written", "settling, MB", "written / changed", "RSS, MB"},
+		How: fmt.Sprintf(
+			"%s s each, %d readers of random rows that take a new view every %d gets; beside them nothing, or %s "+
+				"MB/s of new values for random rows in blocks of %d, not synced by the libraries, the last %d blocks "+
+				"undoable in the engines. "+
+				"Each run starts with a copy of the same files, loaded in random order. %s MB of memory each: engine "+
+				"1/2 cache and 1/4 overlay (twice, while one is flushed), library 3/4 block cache and 1/4 memtables; "+
+				"the shape of the levels and the filters are the same. "+
+				"Written: /proc/self/io write_bytes of the process in that time; settling: what was written "+
+				"afterwards, until every change was durable (library: sync of the log; engine: flush) and "+
+				"compactions had come to rest.",
+			figures.Significant(c.Sustain.Seconds()), sustainReaders, batchRows,
+			figures.Significant(float64(c.Rate)/1e6), batchRows, undoable, figures.Megabytes(c.Memory)),
+		Head: []string{"store", "beside", "gets/s", "p50, µs", "p99, µs", "MB changed", "MB written", "settling, MB",
+			"written / changed", "RSS, MB"},
 	}
 	by := map[string]Sustained{}
 	for _, r := range s.Sustained {
@@ -262,7 +271,8 @@ func (s *Section) sustainedTable(c Config) {
 // each byte changed where there are changes.
 func (s *Section) noMoreThan(r, bare Sustained, beside string) {
 	if !r.Writes {
-		s.Targets.AtMost(fmt.Sprintf("%s beside %s: MB written", r.Subject, beside), float64(r.Written)/1e6, float64(bare.Written)/1e6, "MB")
+		s.Targets.AtMost(fmt.Sprintf("%s beside %s: MB written", r.Subject, beside), float64(r.Written)/1e6,
+			float64(bare.Written)/1e6, "MB")
 		return
 	}
 	each := func(r Sustained) float64 { return float64(r.Written+r.Settling) / float64(max(r.Changed, 1)) }

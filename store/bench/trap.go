@@ -64,7 +64,9 @@ func (t task) trap(s Subject) (_ *Trap, err error) {
 
 // run calls change with the updates of each tick until the time is up, and after
 // each looks whether a checkpoint is due.
-func (r *Trap) run(dir string, d time.Duration, rate int, change func(n int) error, due func(time.Duration) error) error {
+func (r *Trap) run(
+	dir string, d time.Duration, rate int, change func(n int) error, due func(time.Duration) error,
+) error {
 	if err := figures.FlushDisk(dir); err != nil {
 		return err
 	}
@@ -171,10 +173,16 @@ func (p *parent) traps() (*Section, error) {
 func (s *Section) trapTable(c Config) {
 	t := figures.Table{
 		Title: "Random updates at a steady rate",
-		How: fmt.Sprintf("%s updates of random rows a second, a published revision every %s s, a checkpoint every %s s. Written: /proc/self/io write_bytes. Disk: what the whole device was written meanwhile (/proc/diskstats), the kernel's write-back after the end included; others' writes count too. "+
-			"The last row is no store: 8 bytes at random places of a file as large, in a plain MAP_SHARED mapping, the pages read in as the kernel likes.",
-			figures.Count(float64(c.TrapRate)), figures.Significant(trapTick.Seconds()), figures.Significant(c.TrapEvery.Seconds())),
-		Head: []string{"store", "seconds", "updates", "checkpoints", "MB written", "between checkpoints, MB", "bytes written / update", "disk, MB", "disk, MB/s"},
+		How: fmt.Sprintf(
+			"%s updates of random rows a second, a published revision every %s s, a checkpoint every %s s. Written: "+
+				"/proc/self/io write_bytes. Disk: what the whole device was written meanwhile (/proc/diskstats), the "+
+				"kernel's write-back after the end included; others' writes count too. "+
+				"The last row is no store: 8 bytes at random places of a file as large, in a plain MAP_SHARED "+
+				"mapping, the pages read in as the kernel likes.",
+			figures.Count(float64(c.TrapRate)), figures.Significant(trapTick.Seconds()),
+			figures.Significant(c.TrapEvery.Seconds())),
+		Head: []string{"store", "seconds", "updates", "checkpoints", "MB written", "between checkpoints, MB",
+			"bytes written / update", "disk, MB", "disk, MB/s"},
 	}
 	for _, r := range s.Traps {
 		between, disk, rate := figures.None, figures.None, figures.None
@@ -188,10 +196,12 @@ func (s *Section) trapTable(c Config) {
 		if r.Checkpoints > 0 {
 			checkpoints = fmt.Sprint(r.Checkpoints)
 		}
-		t.Add(r.Subject, figures.Significant(r.Took.Seconds()), figures.Count(float64(r.Updates)), checkpoints, figures.Megabytes(r.Written), between,
+		t.Add(r.Subject, figures.Significant(r.Took.Seconds()), figures.Count(float64(r.Updates)), checkpoints,
+			figures.Megabytes(r.Written), between,
 			figures.Count(float64(r.Written)/float64(r.Updates)), disk, rate)
 		if r.Subject == "mapped_private" {
-			s.Targets.AtMost("KB written between checkpoints at this rate, "+growth, float64(r.Between)/1e3, inodes(r.Grown), "KB")
+			s.Targets.AtMost("KB written between checkpoints at this rate, "+growth, float64(r.Between)/1e3,
+				inodes(r.Grown), "KB")
 		}
 	}
 	s.Tables = append(s.Tables, t)

@@ -35,7 +35,7 @@ type Options struct {
 	CacheBytes   int64
 	OverlayBytes int64
 	// SeekCompaction turns on, for LevelDB, the compaction of files that many
-	// reads have looked through in vain. It costs writes for reads.
+	// reads have searched without finding the row. Reads become faster, and more is written.
 	SeekCompaction bool
 
 	// ReadOnly opens an existing store and writes nothing into its folder but
@@ -106,7 +106,8 @@ func OpenRows(dir string, o Options) (store.Engine, error) {
 	case err != nil:
 		return nil, err
 	case o.Kind != "" && o.Kind != found:
-		return nil, &store.FormatError{Path: dir, Detail: fmt.Sprintf("the folder holds a %s store, not %s; convert it first", found, o.Kind)}
+		return nil, &store.FormatError{Path: dir,
+			Detail: fmt.Sprintf("the folder holds a %s store, not %s; convert it first", found, o.Kind)}
 	}
 	if found == Page {
 		return openPage(dir, o)

@@ -75,17 +75,20 @@ func TestAnotherEnginesStoreIsRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	check(t, os.Mkdir(filepath.Join(dir, "badger"), 0o755))
-	if _, err := Open(dir, Options{}); !errors.Is(err, store.ErrFormat) || !strings.Contains(err.Error(), "[page badger]") {
+	if _, err := Open(dir, Options{}); !errors.Is(err, store.ErrFormat) ||
+		!strings.Contains(err.Error(), "[page badger]") {
 		t.Errorf("two stores in a folder: %v", err)
 	}
 }
 
 func TestOptionsAreRefusedAllAtOnce(t *testing.T) {
-	_, err := Open(t.TempDir(), Options{Kind: "paper", LimitBytes: -1, GuardBytes: -2, PrivateBytes: -3, CacheBytes: -4, OverlayBytes: -5})
+	_, err := Open(t.TempDir(), Options{Kind: "paper", LimitBytes: -1, GuardBytes: -2, PrivateBytes: -3, CacheBytes: -4,
+		OverlayBytes: -5})
 	if err == nil {
 		t.Fatal("accepted")
 	}
-	for _, want := range []string{`unknown engine "paper": page, leveldb, pebble or badger`, "limit of -1", "guard of -2", "private memory of -3", "cache of -4", "overlay of -5"} {
+	for _, want := range []string{`unknown engine "paper": page, leveldb, pebble or badger`,
+		"limit of -1", "guard of -2", "private memory of -3", "cache of -4", "overlay of -5"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in %q", want, err)
 		}
@@ -144,7 +147,8 @@ func TestAnUnfinishedStoreOpensOnlyForThoseWhoFinishIt(t *testing.T) {
 		if note, err := Unfinished(dir); string(note) != "second" || err != nil {
 			t.Fatalf("note %q, %v", note, err)
 		}
-		if _, err := Open(dir, Options{Kind: k}); !errors.Is(err, store.ErrFormat) || !strings.Contains(err.Error(), "has not finished") {
+		if _, err := Open(dir, Options{Kind: k}); !errors.Is(err, store.ErrFormat) ||
+			!strings.Contains(err.Error(), "has not finished") {
 			t.Fatalf("%v", err)
 		}
 		s, err := Open(dir, Options{Kind: k, Unfinished: true})

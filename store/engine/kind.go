@@ -103,13 +103,15 @@ func Detect(dir string) (Kind, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", &store.FormatError{Path: dir, Detail: fmt.Sprintf("the folder holds stores of more than one engine: %v", found)}
+		return "", &store.FormatError{Path: dir,
+			Detail: fmt.Sprintf("the folder holds stores of more than one engine: %v", found)}
 	}
 	state := filepath.Join(dir, stateFolder)
 	if below, err := kindsIn(state); err == nil && len(below) > 0 {
 		return "", fmt.Errorf("%s: no store in this folder, but there is one in %s: %w", dir, state, fs.ErrNotExist)
 	}
-	return "", fmt.Errorf("%s: no store in this folder, neither %s nor %s: %w", dir, pageFile, Choice(FolderNames()), fs.ErrNotExist)
+	return "", fmt.Errorf("%s: no store in this folder, neither %s nor %s: %w",
+		dir, pageFile, Choice(FolderNames()), fs.ErrNotExist)
 }
 
 // kindsIn lists the kinds of the stores in a folder.

@@ -24,7 +24,8 @@ func TestADataFolderNamesTheStoreInIt(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Detect(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "there is one in "+state) {
+		if _, err := Detect(dir); !errors.Is(err, fs.ErrNotExist) ||
+			!strings.Contains(err.Error(), "there is one in "+state) {
 			t.Errorf("%s: %v", k, err)
 		}
 		if found, err := Detect(state); err != nil || found != k {

@@ -62,7 +62,8 @@ func newRowCache(size int64) (*rowCache, error) {
 	slots = max(slots/2, 16)
 	ringSize := (perShard - int64(slots)*8) &^ (entryAlign - 1)
 	total := cacheShards * (ringSize + int64(slots)*8)
-	memory, err := unix.Mmap(-1, 0, int(total), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	memory, err := unix.Mmap(-1, 0, int(total), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, &store.MemoryError{Path: "row cache", Asked: total, Detail: "mapping anonymous memory", Err: err}
 	}

@@ -11,8 +11,9 @@ import (
 
 // What libraries call their files, and where in them they say that something is.
 var (
-	libraryFile = regexp.MustCompile(`\b(\d{5,6}\.(sst|ldb|log|mem|vlog)|MANIFEST(-\d{6})?|OPTIONS-\d{6}|CURRENT|KEYREGISTRY|DISCARD)\b`)
-	libraryAt   = regexp.MustCompile(`\b(?:pos=|offset[ :=]|mismatch at )(\d+)`)
+	libraryFile = regexp.MustCompile(
+		`\b(\d{5,6}\.(sst|ldb|log|mem|vlog)|MANIFEST(-\d{6})?|OPTIONS-\d{6}|CURRENT|KEYREGISTRY|DISCARD)\b`)
+	libraryAt = regexp.MustCompile(`\b(?:pos=|offset[ :=]|mismatch at )(\d+)`)
 )
 
 // complaints are what libraries say, in the order in which it is looked for, and what

@@ -46,7 +46,8 @@ type shown struct {
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, r: seeded.Random(t, 1), dir: t.TempDir(), disk: &memoryDisk{}, now: map[string]string{}, at: map[uint64]map[string]string{}}
+	w := &world{t: t, r: seeded.Random(t, 1), dir: t.TempDir(), disk: &memoryDisk{}, now: map[string]string{},
+		at: map[uint64]map[string]string{}}
 	w.open()
 	for i := range 3 {
 		id, err := w.s.CreateTable(fmt.Sprintf("table %d", i))

@@ -472,7 +472,8 @@ func TestAnUndoBringsBackMoreThanTheOverlayHolds(t *testing.T) {
 
 func TestWhatIsLentOutlivesEverythingButAChange(t *testing.T) {
 	w, table := fresh(t)
-	want := map[string]string{"base": strings.Repeat("B", 100), "frozen": strings.Repeat("F", 100), "live": strings.Repeat("L", 100)}
+	want := map[string]string{"base": strings.Repeat("B", 100), "frozen": strings.Repeat("F", 100),
+		"live": strings.Repeat("L", 100)}
 	w.must(w.s.Put(table, []byte("base"), []byte(want["base"])))
 	w.must(checkpoint(t, w.s))
 	w.e.opts.BeforeCheckpoint = func(uint64) error { return errPlanted }

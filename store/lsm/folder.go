@@ -146,7 +146,8 @@ func (s *Folder) readSeal(kind string) error {
 	switch {
 	case err == nil:
 		if s.sealed = sealed; sealed.kind != kind {
-			return &store.FormatError{Path: path, Detail: fmt.Sprintf("it seals a %q store in the folder of %q", sealed.kind, kind)}
+			return &store.FormatError{Path: path, Detail: fmt.Sprintf("it seals a %q store in the folder of %q",
+				sealed.kind, kind)}
 		}
 		if info, err := os.Stat(path); err == nil {
 			s.at = info.ModTime()

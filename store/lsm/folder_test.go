@@ -49,7 +49,8 @@ func TestTheSealRemembersTheNewestFlush(t *testing.T) {
 	for sequence := range uint64(5) {
 		dir, _ := sealFolder(t, sequence)
 		s := enter(t, dir)
-		if s.sealed.sequence != sequence || s.sealed.revision != 10*sequence || s.New() != (sequence == 0) || s.Kind() != "memory" {
+		if s.sealed.sequence != sequence || s.sealed.revision != 10*sequence || s.New() != (sequence == 0) ||
+			s.Kind() != "memory" {
 			t.Errorf("%+v after %d", s.sealed, sequence)
 		}
 		leave(t, s)
@@ -99,7 +100,8 @@ func TestATornSealFallsBackToTheOneBefore(t *testing.T) {
 		if err := os.WriteFile(path, both, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Enter(nil, dir, "memory", false); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), path) {
+		if _, err := Enter(nil, dir, "memory", false); !errors.Is(err, store.ErrCorrupt) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("both slots damaged: %v", err)
 		}
 	}
@@ -181,7 +183,8 @@ func TestRoomIsAskedForBeforehand(t *testing.T) {
 
 func TestOptionsTellEverythingThatIsWrong(t *testing.T) {
 	err := Options{CacheBytes: 1, OverlayBytes: 2}.Validate()
-	if err == nil || !strings.Contains(err.Error(), "cache of 1 bytes") || !strings.Contains(err.Error(), "overlay of 2 bytes") {
+	if err == nil || !strings.Contains(err.Error(), "cache of 1 bytes") ||
+		!strings.Contains(err.Error(), "overlay of 2 bytes") {
 		t.Error(err)
 	}
 	if err := (Options{}).Validate(); err != nil {
@@ -208,7 +211,8 @@ func TestFormat(t *testing.T) {
 		"name key": {nameKey(0x102), "0000740102"},
 		"format":   {append(append([]byte{}, formatKey...), formatRow()...), "00006601000000"},
 		"head":     {append(append([]byte{}, headKey...), head{sequence: 3, revision: 0x1122}.encode()...), "000068" + "0300000000000000" + "2211000000000000"},
-		"seal":     {seal{kind: "leveldb", head: head{sequence: 3, revision: 0x1122}}.encode(), "7461726e6c736d00" + "01000000" + "b5987c2c" + "6c6576656c646200" + "0300000000000000" + "2211000000000000" + "0000000000000000"},
+		"seal": {seal{kind: "leveldb", head: head{sequence: 3, revision: 0x1122}}.encode(), "7461726e6c736d00" +
+			"01000000" + "b5987c2c" + "6c6576656c646200" + "0300000000000000" + "2211000000000000" + "0000000000000000"},
 	} {
 		if hex.EncodeToString(c.got) != c.want {
 			t.Errorf("%s is %x, should be %s", what, c.got, c.want)

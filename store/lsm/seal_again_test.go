@@ -49,7 +49,8 @@ func (l *sealLife) live() {
 	if read.sequence < l.durable || read.sequence > l.tried {
 		l.t.Fatalf("a start reads %d, %d was durable and %d written", read.sequence, l.durable, l.tried)
 	}
-	killed := kill.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + l.r.IntN(12), Ever: true, Err: syscall.ESRCH, Part: true})
+	killed := kill.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + l.r.IntN(12), Ever: true,
+		Err: syscall.ESRCH, Part: true})
 	failed := kill.Inject(errorfs.Fault{Ops: errorfs.Sync, Nth: 1 + l.r.IntN(5), Err: syscall.EIO})
 	l.durable = l.older(read)
 	l.now("settle", l.durable, l.tried)

@@ -140,7 +140,8 @@ func (l *processRun) cut() (states int, next *processRun) {
 	states = l.checkStates(recordfs.Options{From: l.opened, To: to, Count: 600, Seed: l.rand.Uint64()})
 	chosen, seen := recordfs.State{}, 0
 	from := l.opened + l.rand.IntN(to-l.opened+1)
-	for s := range l.record.Recording().States(recordfs.Options{From: from, To: min(from+3, to), Count: 30, Seed: l.rand.Uint64()}) {
+	for s := range l.record.Recording().States(recordfs.Options{From: from, To: min(from+3, to), Count: 30,
+		Seed: l.rand.Uint64()}) {
 		if seen++; l.rand.IntN(seen) == 0 {
 			chosen = s
 		}

@@ -97,7 +97,8 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 		size += len(j) + 4
 	}
 	if size > maxRun {
-		return nil, fmt.Errorf("checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are irreversible: %w",
+		return nil, fmt.Errorf(
+			"checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are irreversible: %w",
 			im.Head, size, maxRun, store.ErrFull)
 	}
 	if err := e.findInFile(); err != nil {
@@ -316,7 +317,8 @@ func (e *Engine) back() (returned int64, err error) {
 	used := (e.space.end + hugePages - 1) / hugePages
 	for c := e.mem.fresh.next(0, used); c < used; c = e.mem.fresh.next(c, used) {
 		first := c
-		for c < used && c-first < backChunks && e.mem.fresh.get(c) && e.dirty.next(c*hugePages, (c+1)*hugePages) == (c+1)*hugePages {
+		for c < used && c-first < backChunks && e.mem.fresh.get(c) &&
+			e.dirty.next(c*hugePages, (c+1)*hugePages) == (c+1)*hugePages {
 			c++
 		}
 		if c == first {

@@ -112,7 +112,8 @@ func (v *victim) open(file []byte, size int64) (outcome, error) {
 // meta pages are replaced by older ones, nothing in the file tells that it was
 // ever newer.
 func (v *victim) allowed(file []byte) []span {
-	if len(file) >= 2*pageBytes && !bytes.Equal(nth(file, 0), nth(v.file, 0)) && !bytes.Equal(nth(file, 1), nth(v.file, 1)) {
+	if len(file) >= 2*pageBytes && !bytes.Equal(nth(file, 0), nth(v.file, 0)) &&
+		!bytes.Equal(nth(file, 1), nth(v.file, 1)) {
 		return v.images
 	}
 	return v.images[len(v.images)-2:]

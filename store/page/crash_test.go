@@ -24,7 +24,8 @@ const fullStates = 20_000
 
 var (
 	crashSeed = flag.Uint64("crash.seed", 1, "seed of the crash tests; 0 takes one from the clock")
-	crashes   = flag.Int("crash.states", fullStates/5, "crash states to open, over all workloads; fewer than 20,000 thin out the calls that fail")
+	crashes   = flag.Int("crash.states", fullStates/5,
+		"crash states to open, over all workloads; fewer than 20,000 thin out the calls that fail")
 	crashKeep = flag.String("crash.keep", "", "folder in which to leave the first bad state's files")
 )
 

@@ -210,7 +210,8 @@ func (ed *editor) split(p *path, d int, t *tree, table store.Table) {
 	at := ed.splitAt(n, p.slots[d])
 	ed.separator = separator(ed.separator[:0], n, at)
 	parent := p.nodes[d-1]
-	if !parent.fits(ed.separator, childSize) && !(parent.tighten(ed.separator, ed.spare) && parent.fits(ed.separator, childSize)) {
+	if !parent.fits(ed.separator, childSize) &&
+		!(parent.tighten(ed.separator, ed.spare) && parent.fits(ed.separator, childSize)) {
 		ed.split(p, d-1, t, table)
 		return
 	}

@@ -66,7 +66,8 @@ func modelRun(t *testing.T, mode Mode, seed uint64, ops int) {
 	// get is what a writer does that is about to change the row, or is not.
 	get := func(k []byte) {
 		v, err := e.Get(tb, k)
-		if want, ok := rows[string(k)]; ok != (err == nil) || err != nil && !errors.Is(err, store.ErrNotFound) || string(v) != want {
+		if want, ok := rows[string(k)]; ok != (err == nil) || err != nil && !errors.Is(err, store.ErrNotFound) ||
+			string(v) != want {
 			t.Fatalf("get %x: %x, %v; the model has %x, %t", k, v, err, want, ok)
 		}
 	}

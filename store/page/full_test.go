@@ -184,7 +184,8 @@ func TestPressureKnowsWhatAFailedCheckpointHolds(t *testing.T) {
 	f.try(err)
 	f.try(f.store.Publish())
 	if due, _ := f.engine.Pressure(); !due {
-		t.Errorf("%d bytes are free, %d are used, and no checkpoint is asked for", f.engine.Stats().Free, f.engine.Stats().Used)
+		t.Errorf("%d bytes are free, %d are used, and no checkpoint is asked for",
+			f.engine.Stats().Free, f.engine.Stats().Used)
 	}
 	f.checkpoint()
 	f.try(f.store.Publish())

@@ -35,7 +35,8 @@ func TestADiskThatLiesIsFoundOut(t *testing.T) {
 			h.checkpoint()
 		}
 		h.close()
-		for s := range record.Recording().States(recordfs.Options{From: from, Count: budget(*crashes) / 60, Seed: first + run}) {
+		for s := range record.Recording().States(recordfs.Options{From: from, Count: budget(*crashes) / 60,
+			Seed: first + run}) {
 			err := h.honest(s)
 			if err == nil {
 				whole++

@@ -110,7 +110,8 @@ func (m *memory) checkBound(bytes int64) error {
 	if most == 0 || bytes <= most {
 		return nil
 	}
-	return memoryError(m.path, bytes, fmt.Sprintf("mode %s keeps all of the store in memory; %s does not", m.mode, MappedPrivate), unix.ENOMEM)
+	return memoryError(m.path, bytes,
+		fmt.Sprintf("mode %s keeps all of the store in memory; %s does not", m.mode, MappedPrivate), unix.ENOMEM)
 }
 
 // step maps what follows up to size, anonymous memory or the file.
@@ -206,8 +207,9 @@ func (m *memory) pin(at unsafe.Pointer, n uintptr, size int64) error {
 	if err := unix.Mlock(unsafe.Slice((*byte)(at), n)); err != nil {
 		var lim unix.Rlimit
 		unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lim) //nolint:errcheck // zero is then shown
-		return memoryError(m.path, int64(n), fmt.Sprintf("locking it in memory (RLIMIT_MEMLOCK is %s soft, %s hard; see ulimit -l or LimitMEMLOCK=)",
-			limitText(lim.Cur), limitText(lim.Max)), err)
+		return memoryError(m.path, int64(n),
+			fmt.Sprintf("locking it in memory (RLIMIT_MEMLOCK is %s soft, %s hard; see ulimit -l or LimitMEMLOCK=)",
+				limitText(lim.Cur), limitText(lim.Max)), err)
 	}
 	m.mapped = size
 	return nil
@@ -249,7 +251,8 @@ func (m *memory) populate(chunk uint32) {
 		return
 	}
 	m.populating.Go(func() {
-		m.madvise(unsafe.Add(m.base, off), hugePage, unix.MADV_POPULATE_WRITE) //nolint:errcheck // it comes when it is touched
+		//nolint:errcheck // it comes when it is touched
+		m.madvise(unsafe.Add(m.base, off), hugePage, unix.MADV_POPULATE_WRITE)
 	})
 }
 
@@ -282,7 +285,8 @@ func (m *memory) lay(from, to int64, anonymous bool) error {
 	}
 	at, n := unsafe.Add(m.base, from), uintptr(to-from)
 	if err := place(at, n, unix.PROT_READ|unix.PROT_WRITE, flags, fd, off); err != nil {
-		return memoryError(m.path, to-from, fmt.Sprintf("mapping it at offset %d (mode %s, %s)", from, m.mode, overcommit()), err)
+		return memoryError(m.path, to-from, fmt.Sprintf("mapping it at offset %d (mode %s, %s)",
+			from, m.mode, overcommit()), err)
 	}
 	if !anonymous {
 		m.madvise(at, n, unix.MADV_RANDOM) //nolint:errcheck // only costs reads
@@ -342,7 +346,8 @@ func (m *memory) close() error {
 // newBitmap returns a bitmap of n bits in memory that the kernel fills on demand.
 func newBitmap(n int64) (bitmap, error) {
 	words := (n + 63) / 64
-	b, err := unix.Mmap(-1, 0, int(words*8), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	b, err := unix.Mmap(-1, 0, int(words*8), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if err != nil {
 		return nil, memoryError("page tables", words*8, "mapping it", err)
 	}
@@ -351,7 +356,8 @@ func newBitmap(n int64) (bitmap, error) {
 
 func (b bitmap) release() {
 	if len(b) > 0 {
-		unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)*8)) //nolint:errcheck // nothing to be done
+		//nolint:errcheck // nothing to be done
+		unix.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b))), len(b)*8))
 	}
 }
 

@@ -117,7 +117,9 @@ func (e *Engine) fitInMemory(chosen bool) error {
 		return nil
 	}
 	if in {
-		return fmt.Errorf("%s: mode %s on a file system in memory (tmpfs) would keep the state in memory twice; use mode %s there, or a folder on a disk",
+		return fmt.Errorf(
+			"%s: mode %s on a file system in memory (tmpfs) would keep the state in memory twice; use mode %s there, "+
+				"or a folder on a disk",
 			e.opts.Dir, e.opts.Mode, Mapped)
 	}
 	return nil
@@ -254,7 +256,8 @@ func chooseMeta(path string, f vfs.File) (m *meta, fellBack bool, err error) {
 	switch {
 	case errA == nil && errB == nil:
 		if a.sequence+1 != b.sequence && b.sequence+1 != a.sequence {
-			return nil, false, corruptPage(path, 1, -1, fmt.Sprintf("meta pages have the sequences %d and %d", a.sequence, b.sequence))
+			return nil, false, corruptPage(path, 1, -1, fmt.Sprintf("meta pages have the sequences %d and %d",
+				a.sequence, b.sequence))
 		}
 		if a.sequence > b.sequence {
 			return a, false, nil

@@ -116,9 +116,12 @@ func (o Options) Validate() error {
 	bad(o.Mode > Locked, "unknown map mode %d", o.Mode)
 	bad(o.LimitBytes < 1<<20 || o.LimitBytes > maxLimit, "limit of %d bytes is not between 1 MiB and 7 TiB", o.LimitBytes)
 	bad(o.LimitBytes%pageSize != 0, "limit of %d bytes is not a multiple of %d", o.LimitBytes, pageSize)
-	bad(o.GuardBytes < 0 || o.GuardBytes >= o.LimitBytes, "guard of %d bytes is not below the limit of %d", o.GuardBytes, o.LimitBytes)
-	bad(o.PrivateBytes != 0 && o.PrivateBytes < 1<<20, "bound of %d bytes for private memory is below 1 MiB", o.PrivateBytes)
-	bad(o.GrowBytes < hugePage || o.GrowBytes%hugePage != 0, "growth step of %d bytes is not a multiple of 2 MiB", o.GrowBytes)
+	bad(o.GuardBytes < 0 || o.GuardBytes >= o.LimitBytes, "guard of %d bytes is not below the limit of %d",
+		o.GuardBytes, o.LimitBytes)
+	bad(o.PrivateBytes != 0 && o.PrivateBytes < 1<<20, "bound of %d bytes for private memory is below 1 MiB",
+		o.PrivateBytes)
+	bad(o.GrowBytes < hugePage || o.GrowBytes%hugePage != 0, "growth step of %d bytes is not a multiple of 2 MiB",
+		o.GrowBytes)
 	if len(errs) > 0 {
 		return fmt.Errorf("page store options: %w", errors.Join(errs...))
 	}

@@ -55,6 +55,7 @@ func (m *memory) resident(page uint32) bool {
 // fetch has the kernel begin to read pages.
 func (m *memory) fetch(page, pages uint32) {
 	if pages > 0 {
-		m.madvise(unsafe.Add(m.base, int64(page)<<pageShift), uintptr(pages)<<pageShift, unix.MADV_WILLNEED) //nolint:errcheck // only costs time
+		//nolint:errcheck // only costs time
+		m.madvise(unsafe.Add(m.base, int64(page)<<pageShift), uintptr(pages)<<pageShift, unix.MADV_WILLNEED)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func TestReadersSeeOneRevision(t *testing.T) {
 	for _, mode := range []Mode{Mapped, MappedPrivate, Heap} {
 		t.Run(mode.String(), func(t *testing.T) {
-			readersRun(t, Options{Dir: t.TempDir(), Mode: mode, LimitBytes: 512 << 20, GrowBytes: 2 << 20, PrivateBytes: 2 << 20})
+			readersRun(t, Options{Dir: t.TempDir(), Mode: mode, LimitBytes: 512 << 20, GrowBytes: 2 << 20,
+				PrivateBytes: 2 << 20})
 		})
 	}
 }
@@ -69,7 +70,8 @@ func readersRun(t *testing.T, o Options) {
 	stop.Store(true)
 	wg.Wait()
 	s := e.Stats()
-	t.Logf("revisions=%d scans=%d checkpoints=%d spilled=%d KiB", w.revision, scans.Load(), s.Checkpoints, s.Written.Spill>>10)
+	t.Logf("revisions=%d scans=%d checkpoints=%d spilled=%d KiB",
+		w.revision, scans.Load(), s.Checkpoints, s.Written.Spill>>10)
 }
 
 // ledger moves units between accounts; rows are of changing size, so that pages
@@ -87,7 +89,8 @@ func (w *ledger) set(i uint32, units uint64) {
 	if w.rng.IntN(50) == 0 {
 		size += 3000
 	}
-	if err := w.engine.Put(w.table, binary.BigEndian.AppendUint32([]byte("account"), i), binary.LittleEndian.AppendUint64(nil, units)[:8:8], nil); err != nil {
+	if err := w.engine.Put(w.table, binary.BigEndian.AppendUint32([]byte("account"), i),
+		binary.LittleEndian.AppendUint64(nil, units)[:8:8], nil); err != nil {
 		w.t.Fatal(err)
 	}
 	filler := binary.BigEndian.AppendUint32([]byte("filler"), i)
@@ -114,7 +117,8 @@ func (w *ledger) transfer() {
 
 func (w *ledger) finish() {
 	w.revision++
-	if err := w.engine.Put(w.table, []byte("revision"), binary.LittleEndian.AppendUint64(nil, w.revision), nil); err != nil {
+	if err := w.engine.Put(w.table, []byte("revision"), binary.LittleEndian.AppendUint64(nil, w.revision),
+		nil); err != nil {
 		w.t.Fatal(err)
 	}
 	if err := w.engine.Publish(w.revision); err != nil {

@@ -42,7 +42,8 @@ func TestTighteningNeverTakesRoom(t *testing.T) {
 		before := n.gap()
 		changed := n.tighten(shared[:1+r.IntN(len(shared))], spare)
 		if n.gap() < 0 || n.gap() < before || changed != (n.gap() > before) {
-			t.Fatalf("seed %d: room of %d bytes became %d, changed %v, prefix of %d", seed, before, n.gap(), changed, n.prefixLen)
+			t.Fatalf("seed %d: room of %d bytes became %d, changed %v, prefix of %d",
+				seed, before, n.gap(), changed, n.prefixLen)
 		}
 		for i, key := range keys {
 			if i == 0 && n.level > 0 {

@@ -42,7 +42,8 @@ func undoOnAFullDisk(t *testing.T, disk *errorfs.FS, o page.Options, size int) {
 	durable(t, s)
 	views := f.takeAway(size)
 
-	refused := disk.Inject(errorfs.Fault{Ops: errorfs.Allocate | errorfs.Write, Path: "state.tarn", Ever: true, Err: syscall.ENOSPC})
+	refused := disk.Inject(errorfs.Fault{Ops: errorfs.Allocate | errorfs.Write, Path: "state.tarn", Ever: true,
+		Err: syscall.ENOSPC})
 	for len(f.before) > 0 {
 		try(t, s.Undo())
 		last := len(f.before) - 1
@@ -168,7 +169,8 @@ func (f *filled) allInFile(o page.Options) {
 	}
 	try(f.t, f.store.Close())
 	var st syscall.Stat_t
-	if err := syscall.Stat(filepath.Join(o.Dir, "state.tarn"), &st); err != nil || o.Mode == page.Mapped && st.Blocks*512 < st.Size {
+	if err := syscall.Stat(filepath.Join(o.Dir, "state.tarn"), &st); err != nil ||
+		o.Mode == page.Mapped && st.Blocks*512 < st.Size {
 		f.t.Errorf("%d of %d bytes have blocks: %v", st.Blocks*512, st.Size, err)
 	}
 	f.store, f.table = openRows(f.t, o)

@@ -68,8 +68,9 @@ func (v *verifier) run() error {
 	if journals, err := decodeUndo(undo, len(tables)); err != nil {
 		v.report(corruptPage(v.engine.path, int64(v.image.undo.page), -1, err.Error()))
 	} else if uint64(len(journals)) != v.image.head-v.image.irreversible {
-		v.report(corruptPage(v.engine.path, int64(v.image.undo.page), -1, fmt.Sprintf("%d undo journals between revisions %d and %d",
-			len(journals), v.image.irreversible, v.image.head)))
+		v.report(corruptPage(v.engine.path, int64(v.image.undo.page), -1,
+			fmt.Sprintf("%d undo journals between revisions %d and %d",
+				len(journals), v.image.irreversible, v.image.head)))
 	}
 	for i := range tables {
 		v.table(store.Table(i+1), &tables[i])
@@ -117,7 +118,8 @@ func (v *verifier) table(t store.Table, tb *table) {
 	}
 	if v.rows != tb.rows || v.bytes != tb.bytes {
 		v.report(corruptPage(v.engine.path, int64(tb.root.page), int64(t),
-			fmt.Sprintf("table %q has %d rows of %d bytes, its catalog entry says %d of %d", tb.name, v.rows, v.bytes, tb.rows, tb.bytes)))
+			fmt.Sprintf("table %q has %d rows of %d bytes, its catalog entry says %d of %d",
+				tb.name, v.rows, v.bytes, tb.rows, tb.bytes)))
 	}
 }
 
@@ -161,7 +163,8 @@ func (v *verifier) leaf(t store.Table, n *node, lo, hi []byte) {
 	for i := range int(n.count) {
 		key := n.key(v.keys[0][:0], i)
 		last := v.keys[1]
-		if len(last) > 0 && bytes.Compare(key, last) <= 0 || lo != nil && bytes.Compare(key, lo) < 0 || hi != nil && bytes.Compare(key, hi) >= 0 {
+		if len(last) > 0 && bytes.Compare(key, last) <= 0 || lo != nil && bytes.Compare(key, lo) < 0 ||
+			hi != nil && bytes.Compare(key, hi) >= 0 {
 			v.report(corruptPage(v.engine.path, int64(n.number), int64(t), fmt.Sprintf("key of slot %d is out of order", i)))
 		}
 		if n.slot(i).head != head(n.suffix(i)) {

@@ -42,7 +42,8 @@ func (l *loans) checkKept() {
 		return
 	}
 	for _, b := range l.lent {
-		invariants.Check(b.of == nil || bytes.Equal(b.copy, b.of), "a value that was lent changed before the writer's next change")
+		invariants.Check(b.of == nil || bytes.Equal(b.copy, b.of),
+			"a value that was lent changed before the writer's next change")
 	}
 }
 

@@ -111,7 +111,8 @@ func (s *Store) SetRevision(revision uint64) error {
 		return err
 	}
 	if len(s.undo) > 0 || revision < s.head {
-		return fmt.Errorf("set revision %d with head %d and %d undoable: %w", revision, s.head, len(s.undo), store.ErrRevision)
+		return fmt.Errorf("set revision %d with head %d and %d undoable: %w",
+			revision, s.head, len(s.undo), store.ErrRevision)
 	}
 	s.head, s.irreversible = revision, revision
 	s.relieve()

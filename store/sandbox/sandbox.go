@@ -136,7 +136,8 @@ func (e *engine) set(t store.Table, key, value []byte, mark byte, undo *store.Jo
 	at := 0
 	if undo != nil {
 		if at = undo.Len(); int64(at+len(key)+len(old)) > e.box.limit {
-			return &store.FullError{Path: "sandbox", Of: store.RoomInMemory, Need: int64(len(key) + len(old)), Free: max(e.box.limit-int64(at), 0), Limit: e.box.limit}
+			return &store.FullError{Path: "sandbox", Of: store.RoomInMemory, Need: int64(len(key) + len(old)),
+				Free: max(e.box.limit-int64(at), 0), Limit: e.box.limit}
 		}
 		undo.Record(t, key, old, !missing)
 	}

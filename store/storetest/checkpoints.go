@@ -374,7 +374,8 @@ func checkpointCounted(t *testing.T, e Engine) {
 		t.Fatal("the engine has no name")
 	case s.Checkpoints != before.Checkpoints+1 || s.CheckpointsFailed != 0:
 		t.Fatalf("%d checkpoints, %d failed", s.Checkpoints, s.CheckpointsFailed)
-	case last.Image != x.Durable() || last.At.Before(begun) || last.At.After(time.Now().Add(time.Second)) || last.Duration <= 0:
+	case last.Image != x.Durable() || last.At.Before(begun) || last.At.After(time.Now().Add(time.Second)) ||
+		last.Duration <= 0:
 		t.Fatalf("the last checkpoint was %+v", last)
 	case s.Written.Total() < before.Written.Total():
 		t.Fatalf("bytes written went down from %d to %d", before.Written.Total(), s.Written.Total())

@@ -21,7 +21,8 @@ type promise struct {
 // Conformance checks the contract of store.Store, sentence by sentence.
 func (s *Suite) Conformance(t *testing.T) {
 	var promises []promise
-	for _, group := range [][]promise{rowPromises(), cursorPromises(), sessionPromises(), viewPromises(), checkpointPromises(), openPromises(), limitPromises()} {
+	for _, group := range [][]promise{rowPromises(), cursorPromises(), sessionPromises(), viewPromises(),
+		checkpointPromises(), openPromises(), limitPromises()} {
 		promises = append(promises, group...)
 	}
 	s.each(t, func(t *testing.T, e Engine) {

@@ -59,7 +59,8 @@ func fullChangesNothing(t *testing.T, e Engine) {
 		for range 5 { // it stays so
 			wantError(t, "put", x.Put(x.rows, fmt.Appendf(nil, "row%06d", n), make([]byte, size)), store.ErrFull)
 		}
-		wantError(t, "get of the row that did not fit", second(x.Get(x.rows, fmt.Appendf(nil, "row%06d", n))), store.ErrNotFound)
+		wantError(t, "get of the row that did not fit", second(x.Get(x.rows, fmt.Appendf(nil, "row%06d", n))),
+			store.ErrNotFound)
 		rng := source(1, "row", 0)
 		want := make([]row, n)
 		for i := range want {

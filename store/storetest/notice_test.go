@@ -61,7 +61,8 @@ func TestFaultsAreNoticed(t *testing.T) {
 			var out []byte
 			var err error
 			for seed := 1; seed <= 12 && err == nil; seed++ {
-				cmd := exec.Command(os.Args[0], "-test.run=^"+c.test, "-storetest.kills=60", "-storetest.cuts=60", fmt.Sprintf("-storetest.seed=%d", seed))
+				cmd := exec.Command(os.Args[0], "-test.run=^"+c.test, "-storetest.kills=60",
+					"-storetest.cuts=60", fmt.Sprintf("-storetest.seed=%d", seed))
 				cmd.Env = append(os.Environ(), faultVariable+"="+c.fault.String())
 				out, err = cmd.CombinedOutput()
 			}

@@ -171,7 +171,8 @@ func (p *process) await(word string, n int, patience time.Duration) error {
 		case <-p.ended:
 			return fmt.Errorf("process ended before it reported %q: %w", word, p.wait())
 		case <-deadline:
-			return fmt.Errorf("process did not report %q %d times in %v; it reported:\n%s", word, n, patience, strings.Join(lines, "\n"))
+			return fmt.Errorf("process did not report %q %d times in %v; it reported:\n%s",
+				word, n, patience, strings.Join(lines, "\n"))
 		}
 	}
 }

@@ -175,7 +175,8 @@ func emptyValue(t *testing.T, e Engine) {
 
 func byteOrder(t *testing.T, e Engine) {
 	x := open(t, e, Knobs{})
-	keys := []string{"\x00", "\x00\x00", "\x00\x01", "\x01", "A", "A\x00", "A\x00\x00", "AA", "a", "a\xff", "b", "\x7f", "\x80", "\xc3\xa4", "\xfe", "\xff", "\xff\x00", "\xff\xff"}
+	keys := []string{"\x00", "\x00\x00", "\x00\x01", "\x01", "A", "A\x00", "A\x00\x00", "AA", "a", "a\xff", "b", "\x7f",
+		"\x80", "\xc3\xa4", "\xfe", "\xff", "\xff\x00", "\xff\xff"}
 	for i := range keys {
 		x.put(keys[(i*7)%len(keys)], "")
 	}

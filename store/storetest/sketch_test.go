@@ -187,7 +187,9 @@ func (e *sketch) Durable() store.Durable {
 }
 
 func find(rows []sketchRow, key []byte) (int, bool) {
-	return slices.BinarySearchFunc(rows, string(key), func(r sketchRow, key string) int { return strings.Compare(r.Key, key) })
+	return slices.BinarySearchFunc(rows, string(key), func(r sketchRow, key string) int {
+		return strings.Compare(r.Key, key)
+	})
 }
 
 func get(rows []sketchRow, key []byte) ([]byte, error) {

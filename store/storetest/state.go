@@ -173,7 +173,8 @@ func compareRow(c store.Cursor, want []row, n int) error {
 	case string(c.Key()) != want[n].key:
 		return fmt.Errorf("key is %s, should be %s", quote(string(c.Key())), quote(want[n].key))
 	case string(c.Value()) != want[n].value:
-		return fmt.Errorf("value of %s is %s, should be %s", quote(want[n].key), quote(string(c.Value())), quote(want[n].value))
+		return fmt.Errorf("value of %s is %s, should be %s", quote(want[n].key), quote(string(c.Value())),
+			quote(want[n].value))
 	}
 	return nil
 }

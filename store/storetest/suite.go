@@ -111,7 +111,8 @@ func (s *Suite) Main(m *testing.M) int {
 	flag.IntVar(&s.Rounds, "storetest.rounds", s.Rounds, "rounds of the model test for each engine")
 	flag.IntVar(&s.Kills, "storetest.kills", s.Kills, "kills for each engine")
 	flag.IntVar(&s.Cuts, "storetest.cuts", s.Cuts, "power cuts for each engine")
-	flag.BoolVar(&s.NoSkip, "storetest.noskip", s.NoSkip, "fail where a test would be skipped for want of root or loop devices")
+	flag.BoolVar(&s.NoSkip, "storetest.noskip", s.NoSkip,
+		"fail where a test would be skipped for want of root or loop devices")
 	flag.Parse()
 	if s.Seed == 0 {
 		s.Seed = uint64(time.Now().UnixNano())

@@ -33,7 +33,8 @@ func TestARangeOfAFileIsCopied(t *testing.T) {
 	}
 	defer in.Close()
 	for _, r := range [][2]int64{{0, 0}, {0, 1}, {5, 5}, {5, 4<<20 + 5}, {1, int64(len(all))}, {0, int64(len(all))}} {
-		if err := vfs.CopyRange(mem, in, r[0], r[1], "/b"); err != nil || !bytes.Equal(mem.Blob("/b").Bytes(), all[r[0]:r[1]]) {
+		if err := vfs.CopyRange(mem, in, r[0], r[1], "/b"); err != nil ||
+			!bytes.Equal(mem.Blob("/b").Bytes(), all[r[0]:r[1]]) {
 			t.Errorf("%d: %v", r, err)
 		}
 	}
@@ -42,10 +43,12 @@ func TestARangeOfAFileIsCopied(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	if err := vfs.CopyTo(out, 10, in, 100, 120); err != nil || !bytes.Equal(mem.Blob("/b").Bytes(), append(append(bytes.Clone(all[:10]), all[100:120]...), all[30:]...)) {
+	if err := vfs.CopyTo(out, 10, in, 100, 120); err != nil ||
+		!bytes.Equal(mem.Blob("/b").Bytes(), append(append(bytes.Clone(all[:10]), all[100:120]...), all[30:]...)) {
 		t.Errorf("into the middle of a file: %v", err)
 	}
-	if err := vfs.CopyRange(mem, in, 5, int64(len(all))+1, "/b"); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "/b") {
+	if err := vfs.CopyRange(mem, in, 5, int64(len(all))+1, "/b"); !errors.Is(err, io.ErrUnexpectedEOF) ||
+		!strings.Contains(err.Error(), "/b") {
 		t.Errorf("beyond the end: %v", err)
 	}
 }
@@ -113,7 +116,8 @@ func TestACopyThatCannotBeMadeLeavesNothing(t *testing.T) {
 	mem.Put(file, memfs.NewBlob([]byte("text")))
 	bad := errorfs.New(mem)
 	bad.Inject(errorfs.Fault{Ops: errorfs.Write, Err: syscall.ENOSPC, Ever: true, Part: true})
-	if err := across(bad); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), moved) || !strings.Contains(err.Error(), file) {
+	if err := across(bad); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), moved) ||
+		!strings.Contains(err.Error(), file) {
 		t.Error(err)
 	}
 	if got := mem.Paths(); len(got) != 1 || got[0] != file {

@@ -161,7 +161,8 @@ func TestACallThatFailsIsAnErrorAndLeavesTheOldOrTheNew(t *testing.T) {
 				t.Errorf("%s: call %d failed, and there is %q", s.name, nth, got)
 			}
 			bad.Clear()
-			if err := s.do(bad); err != nil && !((s.name == "rename" || strings.HasPrefix(s.name, "move")) && errors.Is(err, fs.ErrNotExist)) {
+			if err := s.do(bad); err != nil && !((s.name == "rename" || strings.HasPrefix(s.name, "move")) &&
+				errors.Is(err, fs.ErrNotExist)) {
 				t.Errorf("%s: call %d failed, and then: %v", s.name, nth, err)
 			}
 			if got := findFiles(t, mem); got != s.want {

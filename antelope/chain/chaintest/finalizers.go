@@ -32,7 +32,8 @@ func FinalizerKey(number int) *crypto.BLSPrivateKey {
 // that it needs are activated, and finalizers are proposed, at once and then again and again.
 func (p *Peers) Finalise() error {
 	f := &finalizers{
-		known: make([]finality.Safety, len(p.makers)), begun: make([]bool, len(p.makers)), voted: make([]types.BlockTimestamp, len(p.makers)),
+		known: make([]finality.Safety, len(p.makers)), begun: make([]bool, len(p.makers)),
+		voted: make([]types.BlockTimestamp, len(p.makers)),
 	}
 	for i := range p.makers {
 		f.keys = append(f.keys, FinalizerKey(i))

@@ -145,7 +145,8 @@ func (p *Peers) step() error {
 	for i, m := range p.makers {
 		head := m.Chain.Head()
 		who := head.ScheduledProducer(p.slot).Producer
-		if who != p.names[i] && (who != types.N("eosio") || i != 0) || p.watermark[i] > head.BlockNum && !head.PrecedesProper() {
+		if who != p.names[i] && (who != types.N("eosio") || i != 0) ||
+			p.watermark[i] > head.BlockNum && !head.PrecedesProper() {
 			continue
 		}
 		b, err := p.produce(i)
@@ -264,7 +265,8 @@ func (p *Peers) fill(m *Maker) error {
 			return err
 		}
 		x.Keys = []types.PublicKey{m.Key.Public()}
-		if _, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil && exception.Of(err) == nil {
+		if _, err := m.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil &&
+			exception.Of(err) == nil {
 			return err
 		}
 	}
@@ -307,7 +309,8 @@ func (p *Peers) action(m *Maker) (types.Action, error) {
 		}
 	}
 	eosio := types.N("eosio")
-	put := Action(eosio, types.N("put"), eosio, append(serial.AppendUint64(nil, uint64(p.random.IntN(1000))), make([]byte, p.random.IntN(300))...))
+	put := Action(eosio, types.N("put"), eosio, append(serial.AppendUint64(nil, uint64(p.random.IntN(1000))),
+		make([]byte, p.random.IntN(300))...))
 	switch p.random.IntN(8) {
 	case 0:
 		return m.CreateAccount(userName(int(p.nonce))), nil
@@ -330,8 +333,11 @@ func (p *Peers) action(m *Maker) (types.Action, error) {
 		return Action(eosio, types.N("preactivate"), eosio, bytes.Clone(f.Digest[:])), nil
 	case 4:
 		key := types.KeyAuthority(m.Key.Public())
-		key.Accounts = []types.PermissionLevelWeight{{Permission: types.PermissionLevel{Actor: p.names[p.random.IntN(len(p.names))], Permission: types.N("active")}, Weight: 1}}
-		u := types.UpdateAuth{Account: eosio, Permission: types.N("perm" + string(rune('a'+p.random.IntN(8)))), Parent: types.N("active"), Authority: key}
+		key.Accounts = []types.PermissionLevelWeight{
+			{Permission: types.PermissionLevel{Actor: p.names[p.random.IntN(len(p.names))],
+				Permission: types.N("active")}, Weight: 1}}
+		u := types.UpdateAuth{Account: eosio, Permission: types.N("perm" + string(rune('a'+p.random.IntN(8)))),
+			Parent: types.N("active"), Authority: key}
 		return Action(eosio, types.N("updateauth"), eosio, u.Append(nil)), nil
 	}
 	return put, nil

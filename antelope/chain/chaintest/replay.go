@@ -30,7 +30,8 @@ func Replay(ctx context.Context, dir, work string, hooks chain.Hooks, begin func
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	st, err := engine.Open(filepath.Join(work, "state"), engine.Options{Kind: engine.Page, Mode: page.Heap, LimitBytes: 64 << 20})
+	st, err := engine.Open(filepath.Join(work, "state"),
+		engine.Options{Kind: engine.Page, Mode: page.Heap, LimitBytes: 64 << 20})
 	if err != nil {
 		return err
 	}

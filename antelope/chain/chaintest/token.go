@@ -79,7 +79,8 @@ func NewTokenOf(m *Maker, code []byte, traffic *Traffic) (*Token, error) {
 	issue := append(serial.AppendUint64(nil, uint64(eosio)), amount(1<<60)...)
 	issue = serial.AppendString(issue, "")
 	if _, err := m.Block(m.CreateAccount(TokenAccount), SetCode(TokenAccount, code),
-		Action(TokenAccount, types.N("create"), TokenAccount, create), Action(TokenAccount, types.N("issue"), eosio, issue)); err != nil {
+		Action(TokenAccount, types.N("create"), TokenAccount, create),
+		Action(TokenAccount, types.N("issue"), eosio, issue)); err != nil {
 		return nil, err
 	}
 	for users := range slices.Chunk(t.Users, 500) {

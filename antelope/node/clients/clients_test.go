@@ -80,7 +80,8 @@ func start(t *testing.T, ctx context.Context, extra ...string) *sides {
 	var wg sync.WaitGroup
 	var errOurs, errReal error
 	wg.Go(func() {
-		s.ours, errOurs = startChain(t, ctx, p, oracle.Executable{Name: "tarn", Path: self, Args: []string{"nodeos"}, Env: append(os.Environ(), asNodeos+"=1")}, extra)
+		s.ours, errOurs = startChain(t, ctx, p, oracle.Executable{Name: "tarn", Path: self, Args: []string{"nodeos"},
+			Env: append(os.Environ(), asNodeos+"=1")}, extra)
 	})
 	wg.Go(func() { s.real, errReal = startChain(t, ctx, p, p.Nodeos(), extra) })
 	wg.Wait()
@@ -91,7 +92,9 @@ func start(t *testing.T, ctx context.Context, extra ...string) *sides {
 }
 
 // startChain starts a node and gives it the system contract, users and tokens.
-func startChain(t *testing.T, ctx context.Context, p *oracle.Peer, program oracle.Executable, extra []string) (*oracle.Node, error) {
+func startChain(
+	t *testing.T, ctx context.Context, p *oracle.Peer, program oracle.Executable, extra []string,
+) (*oracle.Node, error) {
 	list := oracle.Workloads()
 	w := list[slices.IndexFunc(list, func(w oracle.Workload) bool { return w.Name == "system-all" })]
 	g, keys := oracle.Genesis(w, seed)
@@ -139,8 +142,10 @@ func assemble(t *testing.T) string {
 // environment is what a script is told.
 func (s *sides) environment(r *recorder) []string {
 	user := oracle.NewKey(seed, "user")
-	return append(os.Environ(), "NODE_URL="+r.URL, "EOSIO_KEY="+oracle.NewKey(seed, "eosio").Text(), "USER_KEY="+user.Text(),
-		"USER_PUBLIC="+user.Public().String(), "EXHIBIT="+filepath.Join(s.exhibit, "exhibit"), "TOKEN="+filepath.Join(s.peer.ContractDir("eosio.token"), "eosio.token"))
+	return append(os.Environ(), "NODE_URL="+r.URL, "EOSIO_KEY="+oracle.NewKey(seed, "eosio").Text(),
+		"USER_KEY="+user.Text(),
+		"USER_PUBLIC="+user.Public().String(), "EXHIBIT="+filepath.Join(s.exhibit, "exhibit"),
+		"TOKEN="+filepath.Join(s.peer.ContractDir("eosio.token"), "eosio.token"))
 }
 
 // cache is a folder that is kept for what files, such as a list of packages, say.
@@ -236,7 +241,8 @@ func npm(t *testing.T, ctx context.Context, script string) func(env []string) *e
 	})
 	// Modules are looked for beside the script.
 	work := t.TempDir()
-	if err := errors.Join(os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(work, "node_modules")), os.CopyFS(work, os.DirFS("js"))); err != nil {
+	if err := errors.Join(os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(work, "node_modules")),
+		os.CopyFS(work, os.DirFS("js"))); err != nil {
 		t.Fatal(err)
 	}
 	return func(env []string) *exec.Cmd {
@@ -251,7 +257,8 @@ func pip(t *testing.T, ctx context.Context) func(env []string) *exec.Cmd {
 	t.Helper()
 	dir := cache(t, "clients-py", "py/requirements.txt")
 	install(t, ctx, dir, func(ctx context.Context, into string) *exec.Cmd {
-		return exec.CommandContext(ctx, "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", into, "-r", "py/requirements.txt")
+		return exec.CommandContext(ctx, "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+			"--target", into, "-r", "py/requirements.txt")
 	})
 	return func(env []string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, "python3", "py/round.py")

@@ -88,12 +88,20 @@ func ends(pattern string) *regexp.Regexp { return regexp.MustCompile(`(^|\.)` + 
 
 // masks are what must differ between two chains that were made one after the other.
 var masks = []mask{
-	{ends(`(timestamp|time|head_block_time|last_irreversible_block_time|block_time|last_block_time_cpu|expiration|created|last_code_update|last_usage_update_time|published|delay_until|last_claim_time|last_updated)`), "the chains are made at different times"},
-	{ends(`(id|block_id|previous|head_block_id|last_irreversible_block_id|fork_db_head_block_id|producer_block_id|earliest_tracked_block_id|irreversible_id|block_num_or_id)`), "ids of blocks and transactions hash times"},
+	{ends(
+		`(timestamp|time|head_block_time|last_irreversible_block_time|block_time|last_block_time_cpu|expiration|` +
+			`created|last_code_update|last_usage_update_time|published|delay_until|last_claim_time|last_updated)`),
+		"the chains are made at different times"},
+	{ends(
+		`(id|block_id|previous|head_block_id|last_irreversible_block_id|fork_db_head_block_id|producer_block_id|` +
+			`earliest_tracked_block_id|irreversible_id|block_num_or_id)`), "ids of blocks and transactions hash times"},
 	{ends(`(trx_id|transaction_id|sender_id|transaction_mroot|action_mroot|blockroot_merkle\..*)`), "they hash ids and times"},
 	{ends(`(packed_trx|raw_ref_block|ref_block_num|ref_block_prefix|prefix)`), "a transaction names a block and a time"},
 	{ends(`(signature|signatures\[\d+\]|producer_signature)`), "what is signed differs, and nonces do"},
-	{ends(`(block_num|activation_block_num|head_block_num|last_irreversible_block_num|fork_db_head_block_num|producer_block_num|earliest_tracked_block_num|irreversible_number|dpos_\w+_blocknum|confirm_count\[\d+\])`), "steps may take one block more or less"},
+	{ends(
+		`(block_num|activation_block_num|head_block_num|last_irreversible_block_num|fork_db_head_block_num|` +
+			`producer_block_num|earliest_tracked_block_num|irreversible_number|dpos_\w+_blocknum|` +
+			`confirm_count\[\d+\])`), "steps may take one block more or less"},
 	{ends(`(global_sequence)`), "it counts actions of blocks too"},
 	{ends(`(elapsed|cpu_usage_us|total_cpu_usage_us|net_usage_us)`), "time that execution took"},
 	{ends(`(cpu_limit|net_limit|subjective_cpu_bill_limit)\.\w+`), "limits stretch and usage decays with the blocks"},
@@ -373,7 +381,8 @@ func compareWords(t *testing.T, got, want string) {
 }
 
 func TestDifferencesAreFound(t *testing.T) {
-	const id, other = `"00000002aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`, `"00000003bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"`
+	const id, other = `"00000002aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`,
+		`"00000003bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"`
 	for _, c := range []struct {
 		got, want string
 		same      bool

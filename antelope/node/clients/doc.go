@@ -7,6 +7,6 @@
 //
 // It owns the programs' scripts, in the folders js/, py/ and go/, the contract in exhibit/
 // that they call, and the list of what may differ, each with its reason. It is only
-// tests; TARN_CLIENTS=1 runs them (docs/testing-antelope.md). What cannot be installed
+// tests; TARN_CLIENTS=1 runs them (docs/testing/antelope.md). What cannot be installed
 // is skipped.
 package clients

@@ -119,7 +119,8 @@ func (r *recorder) forward(q *http.Request) (exchange, error) {
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	return exchange{call: q.Method + " " + q.URL.RequestURI(), request: string(body), status: res.StatusCode, headers: res.Header, body: string(answer)}, err
+	return exchange{call: q.Method + " " + q.URL.RequestURI(), request: string(body), status: res.StatusCode,
+		headers: res.Header, body: string(answer)}, err
 }
 
 // conversations is the folder in which what clients and nodes said is kept, one file for a

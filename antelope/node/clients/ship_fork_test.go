@@ -126,7 +126,8 @@ func (f *forkedChain) follow(t *testing.T) {
 	c.Subscribe(chain.Hooks{
 		AcceptedBlock: func(b *consensus.BlockState) { heads = append(heads, b.ID) },
 		AcceptedHeader: func(b *consensus.BlockState) {
-			for _, c := range []feature.Codename{feature.BLSPrimitives, feature.DisableDeferredTrxsStage1, feature.DisableDeferredTrxsStage2, feature.Savanna} {
+			for _, c := range []feature.Codename{feature.BLSPrimitives, feature.DisableDeferredTrxsStage1,
+				feature.DisableDeferredTrxsStage2, feature.Savanna} {
 				beyond = beyond || b.Activated.HasBuiltin(set, c)
 			}
 		},
@@ -269,9 +270,12 @@ func TestIndexersSeeTheForksThatNodeosShows(t *testing.T) {
 	followers := map[string]*audience{}
 	for _, d := range decoders {
 		// eosio-ship-reader takes longer to allow more than the chain takes to fork.
-		followers[d] = x.listenTo(t, run, "DECODER="+d, "UNTIL="+final.String(), "CONTRACTS=", fmt.Sprintf(`REQUEST={"max_messages_in_flight":%d}`, map[bool]uint32{true: 1 << 30, false: 10}[d == "reader"]))
+		followers[d] = x.listenTo(t, run, "DECODER="+d, "UNTIL="+final.String(),
+			"CONTRACTS=", fmt.Sprintf(`REQUEST={"max_messages_in_flight":%d}`,
+				map[bool]uint32{true: 1 << 30, false: 10}[d == "reader"]))
 	}
-	irreversible := x.listenTo(t, run, "DECODER=abieos", fmt.Sprint("LAST=", f.lib-2), fmt.Sprintf(`REQUEST={"irreversible_only":true,"end_block_num":%d}`, f.lib-1))
+	irreversible := x.listenTo(t, run, "DECODER=abieos", fmt.Sprint("LAST=", f.lib-2),
+		fmt.Sprintf(`REQUEST={"irreversible_only":true,"end_block_num":%d}`, f.lib-1))
 	want := []types.Checksum256{f.first}
 	var single []int // lines of blocks that became the head alone, and the moment is sure
 	followers["reader"].await(t, ctx, 1)

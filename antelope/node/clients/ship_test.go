@@ -47,15 +47,18 @@ func newIndexed(t *testing.T, ctx context.Context) (*indexed, *oracle.Peer) {
 		t.Fatal(err)
 	}
 	ours := oracle.Executable{Name: "tarn", Path: self, Args: []string{"nodeos"}, Env: append(os.Environ(), asNodeos+"=1")}
-	return &indexed{names: [2]string{"tarn", "nodeos"}, ship: [2]string(ports), programs: [2]oracle.Executable{ours, p.Nodeos()}}, p
+	return &indexed{names: [2]string{"tarn", "nodeos"}, ship: [2]string(ports),
+		programs: [2]oracle.Executable{ours, p.Nodeos()}}, p
 }
 
 // start starts one of the two; c gets a folder and the options of the history.
 func (x *indexed) start(t *testing.T, ctx context.Context, i int, c oracle.Config) {
 	t.Helper()
 	c.Dir = t.TempDir()
-	c.Extra = append(slices.Clone(c.Extra), "--plugin", "eosio::state_history_plugin", "--trace-history", "--chain-state-history",
-		"--state-history-endpoint", x.ship[i], "--disable-replay-opts", "--read-only-threads", "0", "--p2p-max-nodes-per-host", "10",
+	c.Extra = append(slices.Clone(c.Extra), "--plugin", "eosio::state_history_plugin",
+		"--trace-history", "--chain-state-history",
+		"--state-history-endpoint", x.ship[i], "--disable-replay-opts", "--read-only-threads", "0",
+		"--p2p-max-nodes-per-host", "10",
 		"--plugin", "eosio::net_plugin")
 	n, err := x.programs[i].Start(ctx, c)
 	if err != nil {
@@ -154,7 +157,8 @@ func same(t *testing.T, got, want [][]byte) {
 				at++
 			}
 			from := max(0, at-300)
-			t.Fatalf("line %d differs at byte %d:\n  tarn ...%s\nnodeos ...%s", i, at, got[i][from:min(at+300, len(got[i]))], want[i][from:min(at+300, len(want[i]))])
+			t.Fatalf("line %d differs at byte %d:\n  tarn ...%s\nnodeos ...%s",
+				i, at, got[i][from:min(at+300, len(got[i]))], want[i][from:min(at+300, len(want[i]))])
 		}
 	}
 }
@@ -186,7 +190,8 @@ func TestIndexersSeeWhatNodeosShows(t *testing.T) {
 	w := list[slices.IndexFunc(list, func(w oracle.Workload) bool { return w.Name == "system-all" })]
 	g, keys := oracle.Genesis(w, seed)
 	// A nodeos that produces begins its history with the state inside of its first block.
-	maker, err := p.Start(ctx, oracle.Config{Dir: t.TempDir(), Genesis: &g, Producers: keys, Extra: []string{"--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host", "10"}})
+	maker, err := p.Start(ctx, oracle.Config{Dir: t.TempDir(), Genesis: &g, Producers: keys,
+		Extra: []string{"--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host", "10"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,14 +212,17 @@ func TestIndexersSeeWhatNodeosShows(t *testing.T) {
 	t.Logf("%d blocks", types.BlockNum(head))
 	for _, d := range decoders {
 		t.Run(d, func(t *testing.T) {
-			out := x.words(t, run, "DECODER="+d, "UNTIL="+head.String(), "CONTRACTS=eosio.token", "ACK=4", `REQUEST={"max_messages_in_flight":9}`)
+			out := x.words(t, run, "DECODER="+d, "UNTIL="+head.String(), "CONTRACTS=eosio.token", "ACK=4",
+				`REQUEST={"max_messages_in_flight":9}`)
 			same(t, out[0], out[1])
 			t.Logf("%d lines, %d bytes", len(out[1]), len(bytes.Join(out[1], nil)))
 		})
 	}
 	t.Run("blocks alone", func(t *testing.T) {
 		out := x.words(t, run, "DECODER=abieos", fmt.Sprint("LAST=", types.BlockNum(head)-5),
-			fmt.Sprintf(`REQUEST={"start_block_num":%d,"fetch_traces":false,"fetch_deltas":false,"have_positions":[{"block_num":7,"block_id":"%064d"}]}`, types.BlockNum(head)-20, 7))
+			fmt.Sprintf(
+				`REQUEST={"start_block_num":%d,"fetch_traces":false,"fetch_deltas":false,`+
+					`"have_positions":[{"block_num":7,"block_id":"%064d"}]}`, types.BlockNum(head)-20, 7))
 		same(t, out[0], out[1])
 	})
 }

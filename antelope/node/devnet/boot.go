@@ -44,8 +44,9 @@ func genesis(keys *keyring, now time.Time) types.Genesis {
 // makeChain makes the chain in a data folder of nodeos.
 func makeChain(ctx context.Context, dir string, g *types.Genesis, keys *keyring) (err error) {
 	n, err := node.Open(ctx, node.Options{
-		StateDir: filepath.Join(dir, stateDir), BlocksDir: filepath.Join(dir, "blocks"), SnapshotsDir: filepath.Join(dir, "snapshots"),
-		Log: slog.New(slog.DiscardHandler), Genesis: g, Engine: engine.Options{Kind: engine.Page, LimitBytes: 1 << 30},
+		StateDir: filepath.Join(dir, stateDir), BlocksDir: filepath.Join(dir, "blocks"),
+		SnapshotsDir: filepath.Join(dir, "snapshots"), Log: slog.New(slog.DiscardHandler), Genesis: g,
+		Engine: engine.Options{Kind: engine.Page, LimitBytes: 1 << 30},
 	})
 	if err != nil {
 		return err
@@ -119,7 +120,8 @@ func (b *boot) accounts(keys *keyring) error {
 	first := append(bios, newAccount(tokenName, b.key.Public()))
 	second := append(token,
 		action(tokenName, "create", tokenName, amount(name(nil, producerName), supply)),
-		action(tokenName, "issue", producerName, serial.AppendString(amount(name(nil, producerName), issued), "the beginning")))
+		action(tokenName, "issue", producerName, serial.AppendString(amount(name(nil, producerName), issued),
+			"the beginning")))
 	for _, account := range []string{aliceName, bobName} {
 		first = append(first, newAccount(account, keys.of(account).key.Public()))
 		data := amount(name(name(nil, producerName), account), granted)

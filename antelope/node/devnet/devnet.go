@@ -48,10 +48,12 @@ func Command() *cobra.Command {
 	savanna := false
 	c := playground.Flags(&cobra.Command{
 		Use:   "devnet [-- nodeos options]",
-		Short: "A chain of your own at once: one producer, a token, two accounts that have some",
-	}, playground.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"}, "the API is served",
+		Short: "Start a chain of your own: one producer, a token, two accounts that own some",
+	}, playground.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"},
+		"the API is served",
 		func(ctx context.Context, o playground.Options) error { return Run(ctx, Options{o, savanna}) })
-	c.Flags().BoolVar(&savanna, "savanna", false, "begin a chain with instant finality; a nodeos of Spring can follow it, one of Leap cannot")
+	c.Flags().BoolVar(&savanna, "savanna", false,
+		"begin a chain with instant finality; a nodeos of Spring can follow it, one of Leap cannot")
 	return c
 }
 
@@ -92,8 +94,10 @@ func reason(line string) string {
 func refuse(args []string) error {
 	for _, a := range args {
 		name, _, _ := strings.Cut(a, "=")
-		if slices.Contains([]string{"--data-dir", "-d", "--config-dir", "--blocks-dir", "--genesis-json", "--snapshot", "--delete-all-blocks"}, name) {
-			return fmt.Errorf("%s is not for devnet: the folder that --dir names has the chain; delete it to begin another one", name)
+		if slices.Contains([]string{"--data-dir", "-d", "--config-dir", "--blocks-dir", "--genesis-json", "--snapshot",
+			"--delete-all-blocks"}, name) {
+			return fmt.Errorf(
+				"%s is not for devnet: the folder that --dir names has the chain; delete it to begin another one", name)
 		}
 	}
 	return nil
@@ -204,7 +208,8 @@ func config(keys *keyring) string {
 	k := keys.of(producerName)
 	votes := []string{}
 	if f := keys.finalizer(); f != nil {
-		votes = append(votes, "# This key votes for blocks, which makes them final.", "signature-provider = "+f.Public+"=KEY:"+f.Private)
+		votes = append(votes, "# This key votes for blocks, which makes them final.",
+			"signature-provider = "+f.Public+"=KEY:"+f.Private)
 	}
 	return strings.Join(slices.Concat([]string{
 		"# The node of a chain of one's own. `tarn devnet` adds the addresses.",

@@ -66,12 +66,14 @@ func start(t *testing.T, dir string, args ...string) *devnet {
 	if savanna {
 		args = args[1:]
 	}
-	d.o = Options{playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out, Tarn: "tarn", Args: args}, savanna}
+	d.o = Options{playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out,
+		Tarn: "tarn", Args: args}, savanna}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, d.o) }()
 	t.Cleanup(stop)
-	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(d.out.String(), "Ctrl-C"); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); !strings.Contains(d.out.String(),
+		"Ctrl-C"); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-d.done:
 			log, _ := os.ReadFile(filepath.Join(dir, playground.LogFile))
@@ -195,8 +197,9 @@ func (d *devnet) transfer(amount int64) {
 			Receipt struct{ Status string }
 		}
 	}
-	d.ask("/v1/chain/send_transaction2", fmt.Sprintf(`{"return_failure_trace":true,"retry_trx":false,"transaction":{"signatures":[%q],"compression":"none",`+
-		`"packed_context_free_data":"","packed_trx":%q}}`, signature, hex.EncodeToString(trx.Append(nil))), &sent)
+	d.ask("/v1/chain/send_transaction2",
+		fmt.Sprintf(`{"return_failure_trace":true,"retry_trx":false,"transaction":{"signatures":[%q],"compression":"none",`+
+			`"packed_context_free_data":"","packed_trx":%q}}`, signature, hex.EncodeToString(trx.Append(nil))), &sent)
 	if sent.Processed.Receipt.Status != "executed" {
 		d.t.Fatalf("the transfer: %+v", sent)
 	}
@@ -267,7 +270,8 @@ func TestAChainWithInstantFinality(t *testing.T) {
 		var finality struct {
 			Policy struct{ Generation uint32 } `json:"active_finalizer_policy"`
 		}
-		if d.ask("/v1/chain/get_finalizer_info", "{}", &finality); finality.Policy.Generation != 1 || d.info().Version != "v1.2.2" {
+		if d.ask("/v1/chain/get_finalizer_info", "{}", &finality); finality.Policy.Generation != 1 ||
+			d.info().Version != "v1.2.2" {
 			t.Errorf("%+v, %+v", finality, d.info())
 		}
 		for _, num := range []uint32{2, d.info().Final, d.info().Num} { // of any block, as Spring does
@@ -278,7 +282,8 @@ func TestAChainWithInstantFinality(t *testing.T) {
 				} `json:"header"`
 				Features *struct{} `json:"activated_protocol_features"`
 			}
-			if d.ask("/v1/chain/get_block_header_state", fmt.Sprintf(`{"block_num_or_id":%d}`, num), &state); state.Num != num || state.Header.Producer != producerName || state.Features != nil {
+			if d.ask("/v1/chain/get_block_header_state", fmt.Sprintf(`{"block_num_or_id":%d}`, num),
+				&state); state.Num != num || state.Header.Producer != producerName || state.Features != nil {
 				t.Errorf("block %d: %+v", num, state)
 			}
 		}
@@ -332,18 +337,21 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	}
 	o := Options{Options: playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}}
 	for _, text := range []string{guide(&o, keys), transferScript(&o, keys), config(keys)} {
-		for _, left := range []string{"{final", "{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log", "{alice", "{bob", "{eosio", "{tarn", "{second", "{disk", "{page", "0.0.0.0"} {
+		for _, left := range []string{"{final", "{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log",
+			"{alice", "{bob", "{eosio", "{tarn", "{second", "{disk", "{page", "0.0.0.0"} {
 			if strings.Contains(text, left) {
 				t.Errorf("%s is left in %s", left, text)
 			}
 		}
 	}
-	for _, at := range []string{"API: http://127.0.0.1:1\n", "live: http://127.0.0.1:3/\n", "--p2p-peer-address 127.0.0.1:2 "} {
+	for _, at := range []string{"API: http://127.0.0.1:1\n", "live: http://127.0.0.1:3/\n",
+		"--p2p-peer-address 127.0.0.1:2 "} {
 		if s := guide(&o, keys); !strings.Contains(s, at) {
 			t.Errorf("%q is not in %s", at, s)
 		}
 	}
-	if s := guide(&o, keys); !strings.Contains(s, keys.of(aliceName).Private) || strings.Contains(s, keys.of(producerName).Private) {
+	if s := guide(&o, keys); !strings.Contains(s, keys.of(aliceName).Private) ||
+		strings.Contains(s, keys.of(producerName).Private) {
 		t.Error("the guide must say alice's key, and not eosio's")
 	}
 }
@@ -353,7 +361,8 @@ func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	d := start(t, t.TempDir())
 	o := Options{Options: playground.Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: loopback.Address(t), Out: &text{}}}
 	err := Run(context.Background(), o)
-	if err == nil || !strings.Contains(err.Error(), playground.LogFile) || !strings.Contains(err.Error(), "address already in use") {
+	if err == nil || !strings.Contains(err.Error(), playground.LogFile) ||
+		!strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("the second node on one address: %v", err)
 	}
 	if said := o.Out.(*text).String(); said != "" {
@@ -371,7 +380,8 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 	d = start(t, dir, "--state-engine=pebble", "--log-format", "json")
 	d.has("bob", "1000000.0000 SYS")
 	d.end()
-	err := Run(context.Background(), Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}}})
+	err := Run(context.Background(), Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t),
+		P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}}})
 	if err == nil || !strings.Contains(err.Error(), "holds a pebble store, not leveldb") {
 		t.Errorf("the state of one engine, asked for with another: %v", err)
 	}
@@ -393,12 +403,14 @@ func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 func TestASecondDevnetLeavesTheFirstOnesFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	d := start(t, dir)
-	o := Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}}
+	o := Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t),
+		Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}}
 	err := Run(context.Background(), o)
 	if err == nil || !strings.Contains(err.Error(), "another devnet runs in this folder") {
 		t.Errorf("the second devnet: %v", err)
 	}
-	if log, err := os.ReadFile(filepath.Join(dir, playground.LogFile)); err != nil || bytes.Contains(log, []byte("the-second-one")) {
+	if log, err := os.ReadFile(filepath.Join(dir, playground.LogFile)); err != nil ||
+		bytes.Contains(log, []byte("the-second-one")) {
 		t.Errorf("the first one's log has lines of the second: %v", err)
 	}
 	d.end()
@@ -426,16 +438,19 @@ func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, playground.LogFile), []byte("of a node that runs\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: &text{}, Args: []string{"--version"}}}
+	o := Options{Options: playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t),
+		Out: &text{}, Args: []string{"--version"}}}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	err := Run(ctx, o)
 	var coded interface{ ExitCode() int }
-	if !errors.As(err, &coded) || coded.ExitCode() == 0 || !strings.Contains(err.Error(), filepath.Join(dir, playground.LogFile)) {
+	if !errors.As(err, &coded) || coded.ExitCode() == 0 ||
+		!strings.Contains(err.Error(), filepath.Join(dir, playground.LogFile)) {
 		t.Errorf("it ended with %v", err)
 	}
 	log, err := os.ReadFile(filepath.Join(dir, playground.LogFile))
-	if err != nil || !strings.HasPrefix(string(log), "of a node that runs\n") || !strings.HasSuffix(string(log), "v5.0.3\n") {
+	if err != nil || !strings.HasPrefix(string(log), "of a node that runs\n") ||
+		!strings.HasSuffix(string(log), "v5.0.3\n") {
 		t.Errorf("%v, the log is %s", err, log)
 	}
 	stop()

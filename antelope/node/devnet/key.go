@@ -84,7 +84,8 @@ func openKeys(path string, savanna bool) (*keyring, error) {
 		}
 	}
 	if savanna && k.finalizer() == nil {
-		return nil, fmt.Errorf("%s has no finalizer's key: the chain of this folder was made without --savanna; make another with --dir", path)
+		return nil, fmt.Errorf(
+			"%s has no finalizer's key: the chain of this folder was made without --savanna; make another with --dir", path)
 	}
 	return k, nil
 }
@@ -96,7 +97,8 @@ func makeKeys(path string, savanna bool) (*keyring, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.pairs = append(k.pairs, keyPair{Account: producerName, Use: finality, Public: key.Public().String(), Private: key.Text(), bls: key})
+		k.pairs = append(k.pairs, keyPair{Account: producerName, Use: finality, Public: key.Public().String(),
+			Private: key.Text(), bls: key})
 	}
 	for _, account := range []string{producerName, aliceName, bobName} {
 		key, err := crypto.GeneratePrivateKey(types.K1, rand.Reader)

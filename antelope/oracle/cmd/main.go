@@ -132,7 +132,8 @@ func record(ctx context.Context, args []string, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: head %d, %d accepted, %d refused, hash %s\n", name, m.HeadNum, m.Executed, m.Refused, m.IntegrityHash)
+		fmt.Fprintf(out, "%s: head %d, %d accepted, %d refused, hash %s\n",
+			name, m.HeadNum, m.Executed, m.Refused, m.IntegrityHash)
 		fmt.Fprintf(out, "%s: %v\n", name, m.Receipts)
 	}
 	return nil

@@ -51,7 +51,8 @@ func (n *networking) parse(ctx context.Context, what string, args []string) erro
 	flags.IntVar(&n.shape.Blocks, "blocks", 10_000, "sync, kill: blocks of the chain that is there at first")
 	flags.IntVar(&n.shape.Transfers, "transfers", 5, "transfers in each of them")
 	flags.IntVar(&n.shape.Users, "users", 500, "accounts with tokens")
-	flags.StringVar(&n.nodes, "nodes", "", "sync, partition: the programs in their order, such as nodeos,tarn,tarn; some of both if empty")
+	flags.StringVar(&n.nodes, "nodes", "",
+		"sync, partition: the programs in their order, such as nodeos,tarn,tarn; some of both if empty")
 	flags.IntVar(&n.rounds, "rounds", 20, "partition: rounds; kill: kills of each kind")
 	flags.DurationVar(&n.most, "most", 20*time.Second, "partition: the longest disturbance; kill: the longest life")
 	if err := flags.Parse(args); err != nil {

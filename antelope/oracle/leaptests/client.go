@@ -90,7 +90,8 @@ func forward(w http.ResponseWriter, r *http.Request, asker *http.Client, to *url
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method, to.JoinPath(r.URL.Path).String(), bytes.NewReader(question))
+	request, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method,
+		to.JoinPath(r.URL.Path).String(), bytes.NewReader(question))
 	if err != nil {
 		return err
 	}

@@ -94,11 +94,13 @@ func TestStatusesAreListsThatTestsCanRead(t *testing.T) {
 			First  int    `json:"first_block_num"`
 			Last   int    `json:"last_block_num"`
 		}
-		if err := json.Unmarshal(errs.Bytes(), &words); err != nil || len(words) != 3 || words[2].Status != "done" || words[2].First != 5 || words[2].Last != 7 {
+		if err := json.Unmarshal(errs.Bytes(), &words); err != nil || len(words) != 3 || words[2].Status != "done" ||
+			words[2].First != 5 || words[2].Last != 7 {
 			t.Errorf("%s: %v", errs.String(), err)
 		}
 	}
-	if err := askStatuses(t.Context(), []string{"-a", "unix:///" + path + "none"}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+	if err := askStatuses(t.Context(), []string{"-a", "unix:///" + path + "none"}, &bytes.Buffer{},
+		&bytes.Buffer{}); err == nil {
 		t.Error("nobody answers, and all is well")
 	}
 }
@@ -115,7 +117,9 @@ func TestAStreamMustFollowWhatItSent(t *testing.T) {
 	}
 	stream := func(blocks []wire.BlockHead, more ...string) (string, error) {
 		var out bytes.Buffer
-		err := streamBlocks(t.Context(), append([]string{"-a", historyOf(t, "tcp", "127.0.0.1:0", blocks), "--end-block-num", "4", "--fetch-block"}, more...), &out)
+		err := streamBlocks(t.Context(),
+			append([]string{"-a", historyOf(t, "tcp", "127.0.0.1:0", blocks), "--end-block-num", "4", "--fetch-block"},
+				more...), &out)
 		return out.String(), err
 	}
 	out, err := stream(forked)
@@ -125,7 +129,8 @@ func TestAStreamMustFollowWhatItSent(t *testing.T) {
 			Block any      `json:"block"`
 		} `json:"get_blocks_result_v0"`
 	}
-	if e := json.Unmarshal([]byte(out), &list); err != nil || e != nil || len(list) != len(forked) || list[3].Result.This.Num != 2 || list[3].Result.Block != "ABCD" && list[3].Result.Block != "abcd" {
+	if e := json.Unmarshal([]byte(out), &list); err != nil || e != nil || len(list) != len(forked) ||
+		list[3].Result.This.Num != 2 || list[3].Result.Block != "ABCD" && list[3].Result.Block != "abcd" {
 		t.Errorf("%s: %v, %v", out, err, e)
 	}
 	missed := append(forked[:3:3], forked[4:]...) // 3' follows 2', which was not sent

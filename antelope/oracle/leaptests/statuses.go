@@ -50,7 +50,9 @@ func askStatuses(ctx context.Context, args []string, out, errs io.Writer) error 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(errs, "{\n   \"status\": \"done\",\n   \"time\": %d,\n   \"first_block_num\": %d,\n   \"last_block_num\": %d\n}\n]\n", time.Now().Unix(), first, last)
+	_, err = fmt.Fprintf(errs,
+		"{\n   \"status\": \"done\",\n   \"time\": %d,\n   \"first_block_num\": %d,\n   \"last_block_num\": %d\n}\n]\n",
+		time.Now().Unix(), first, last)
 	return err
 }
 

@@ -61,8 +61,9 @@ type blockResult struct {
 }
 
 func (h *history) stream(s streamed, out io.Writer) error {
-	if err := h.send(fmt.Sprintf(`["get_blocks_request_v0",{"start_block_num":%d,"end_block_num":%d,"max_messages_in_flight":%d,`+
-		`"have_positions":[],"irreversible_only":%t,"fetch_block":%t,"fetch_traces":%t,"fetch_deltas":%t}]`,
+	if err := h.send(fmt.Sprintf(
+		`["get_blocks_request_v0",{"start_block_num":%d,"end_block_num":%d,"max_messages_in_flight":%d,`+
+			`"have_positions":[],"irreversible_only":%t,"fetch_block":%t,"fetch_traces":%t,"fetch_deltas":%t}]`,
 		s.first, s.last+1, uint32(math.MaxUint32), s.irreversible, s.block, s.traces, s.deltas)); err != nil {
 		return err
 	}

@@ -40,7 +40,8 @@ var measured = map[string]*regexp.Regexp{
 	"now": timeText, "deadline": timeText, "start": timeText, "pending_block_time": timeText, "reference_time": timeText,
 	"trx.expiration": timeText, "e": timeText, "bt": timeText,
 	"billing_timer": regexp.MustCompile(`^\d+$`), "id": regexp.MustCompile(`^"[0-9a-f]{64}"$`),
-	"trx": regexp.MustCompile(`^\{"expiration":.*,"transaction_extensions":\[\]\}$`), "tapos_summary": regexp.MustCompile(`^\{"block_id":"[0-9a-f]{64}"\}$`),
+	"trx":           regexp.MustCompile(`^\{"expiration":.*,"transaction_extensions":\[\]\}$`),
+	"tapos_summary": regexp.MustCompile(`^\{"block_id":"[0-9a-f]{64}"\}$`),
 }
 
 var timeText = regexp.MustCompile(`^"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?"$`)
@@ -59,7 +60,8 @@ func errorText(t *testing.T, raw json.RawMessage) string {
 	fmt.Fprintf(&b, "%d %s: %s\n", f.Code, f.Name, f.Message)
 	for _, s := range f.Stack {
 		c := &s.Context
-		if c.File == "" || c.Line == 0 || c.Method == "" || !timeText.MatchString(`"`+c.Timestamp+`"`) || c.Timestamp < "2024" {
+		if c.File == "" || c.Line == 0 || c.Method == "" || !timeText.MatchString(`"`+c.Timestamp+`"`) ||
+			c.Timestamp < "2024" {
 			t.Errorf("context %+v", c)
 		}
 		fmt.Fprintf(&b, "  %s %q %q %q", c.Level, c.Hostname, c.Thread, s.Format)
@@ -158,7 +160,8 @@ func TestFailuresSayWhatThoseOfNodeosSay(t *testing.T) {
 		}
 		const seed = 7
 		g, producers := oracle.Genesis(oracle.Workload{}, seed)
-		n, err := x.Start(ctx, oracle.Config{Dir: t.TempDir(), Genesis: &g, Producers: producers, Extra: []string{"--verbose-http-errors"}})
+		n, err := x.Start(ctx, oracle.Config{Dir: t.TempDir(), Genesis: &g, Producers: producers,
+			Extra: []string{"--verbose-http-errors"}})
 		if err != nil {
 			t.Fatal(err)
 		}

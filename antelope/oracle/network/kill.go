@@ -166,7 +166,8 @@ func (o *ordeal) producing(ctx context.Context, other oracle.Executable, count i
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.say, "%d kills during production: the same at block %d, hash %s; %d whole snapshots\n", o.kills-before, s.num(), s.hash, snapshots)
+	fmt.Fprintf(o.say, "%d kills during production: the same at block %d, hash %s; %d whole snapshots\n",
+		o.kills-before, s.num(), s.hash, snapshots)
 	return nil
 }
 

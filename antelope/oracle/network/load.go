@@ -41,7 +41,9 @@ type Result struct {
 
 // Measure puts a load on a node, and counts what peers get. producer makes the blocks unless the
 // node does. Folders are made in dir.
-func Measure(ctx context.Context, c *Chain, x, producer oracle.Executable, l Load, dir string, say io.Writer) (*Result, error) {
+func Measure(
+	ctx context.Context, c *Chain, x, producer oracle.Executable, l Load, dir string, say io.Writer,
+) (*Result, error) {
 	g := &generator{chain: c, load: l, failed: map[string]int{}, known: map[uint32]bool{}}
 	var err error
 	source := (*oracle.Node)(nil)
@@ -81,7 +83,9 @@ type generator struct {
 }
 
 // launch starts a node on the chain.
-func (g *generator) launch(ctx context.Context, x oracle.Executable, dir string, producers, args []string) (*oracle.Node, error) {
+func (g *generator) launch(
+	ctx context.Context, x oracle.Executable, dir string, producers, args []string,
+) (*oracle.Node, error) {
 	if !g.load.Genesis || len(producers) > 0 {
 		if err := g.chain.Copy(dir); err != nil {
 			return nil, err

@@ -37,7 +37,9 @@ func arguments(peers ...string) []string {
 
 // start starts a node in a folder, on the chain's genesis, or on what the folder
 // holds already.
-func start(ctx context.Context, x oracle.Executable, c *Chain, dir string, producers []string, extra ...string) (*oracle.Node, error) {
+func start(
+	ctx context.Context, x oracle.Executable, c *Chain, dir string, producers []string, extra ...string,
+) (*oracle.Node, error) {
 	return x.Start(ctx, c.config(dir, producers, extra...))
 }
 
@@ -84,9 +86,11 @@ func compare(ctx context.Context, names []string, nodes []*oracle.Node) (first s
 		case i == 0:
 			first = s
 		case s.head != first.head:
-			return s, fmt.Errorf("%s is at block %d %s, %s at %d %s", names[0], first.num(), first.head, names[i], s.num(), s.head)
+			return s, fmt.Errorf("%s is at block %d %s, %s at %d %s", names[0], first.num(), first.head, names[i],
+				s.num(), s.head)
 		case s.hash != first.hash:
-			return s, fmt.Errorf("%w: %s has the hash %s at block %d, %s has %s", oracle.ErrDifferent, names[0], first.hash, s.num(), names[i], s.hash)
+			return s, fmt.Errorf("%w: %s has the hash %s at block %d, %s has %s",
+				oracle.ErrDifferent, names[0], first.hash, s.num(), names[i], s.hash)
 		}
 	}
 	return first, nil

@@ -32,7 +32,9 @@ const agreeTime = 3 * time.Minute
 // and disturbs the links while random transfers are made. After each round all must
 // come to the same head and state. Folders are made in dir; it says what it sees.
 // The chain's schedule must have as many producers as there are nodes.
-func Partition(ctx context.Context, c *Chain, list []oracle.Executable, producers []string, p Partitions, dir string, say io.Writer) error {
+func Partition(
+	ctx context.Context, c *Chain, list []oracle.Executable, producers []string, p Partitions, dir string, say io.Writer,
+) error {
 	fmt.Fprintf(say, "partitions: seed %d\n", p.Seed)
 	m := &mesh{chain: c, say: say, random: rand.New(rand.NewPCG(p.Seed, 3))}
 	defer m.close()
@@ -213,7 +215,8 @@ func (m *mesh) awaitIrreversible(ctx context.Context, num uint32) error {
 				break
 			}
 			if !sleep(ctx, 4*pollTime) {
-				return fmt.Errorf("%s: block %d is not irreversible, at %d (irreversible %d)", m.names[i], num, info.HeadNum, info.Irreversible)
+				return fmt.Errorf("%s: block %d is not irreversible, at %d (irreversible %d)",
+					m.names[i], num, info.HeadNum, info.Irreversible)
 			}
 		}
 	}

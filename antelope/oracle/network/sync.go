@@ -54,7 +54,9 @@ func Sync(ctx context.Context, c *Chain, list []oracle.Executable, way Condition
 
 // follow starts a node that fetches everything from another, and waits until it has
 // it. The link ends with ctx.
-func (c *Chain) follow(ctx context.Context, x oracle.Executable, source *oracle.Node, way Condition, dir string, say io.Writer) (*oracle.Node, error) {
+func (c *Chain) follow(
+	ctx context.Context, x oracle.Executable, source *oracle.Node, way Condition, dir string, say io.Writer,
+) (*oracle.Node, error) {
 	link, err := NewLink()
 	if err != nil {
 		return nil, err

@@ -61,7 +61,8 @@ func currentReceiver(a *Apply, _ []byte, _ []uint64) (uint64, error) { return ui
 func setActionReturnValue(a *Apply, m []byte, s []uint64) (uint64, error) {
 	value := span(m, s, 0)
 	if limit := a.Chain.ChainConfig().MaxActionReturnValueSize; !a.ReadOnly && uint64(len(value)) > uint64(limit) {
-		return 0, exception.New(exception.ActionReturnValue, "action return value size must be less or equal to ${s} bytes", "s", limit)
+		return 0, exception.New(exception.ActionReturnValue,
+			"action return value size must be less or equal to ${s} bytes", "s", limit)
 	}
 	a.Chain.SetReturnValue(value)
 	return 0, nil
@@ -166,9 +167,11 @@ func eosioAssertCode(_ *Apply, _ []byte, s []uint64) (uint64, error) {
 	case uint32(s[0]) != 0:
 		return 0, nil
 	case code >= GenericErrorCode:
-		return 0, &CodedError{RestrictedErrorCode, exception.New(exception.RestrictedErrorCode, "eosio_assert_code called with reserved error code: ${error_code}", "error_code", code)}
+		return 0, &CodedError{RestrictedErrorCode, exception.New(exception.RestrictedErrorCode,
+			"eosio_assert_code called with reserved error code: ${error_code}", "error_code", code)}
 	default:
-		return 0, &CodedError{code, exception.New(exception.EosioAssertCode, "assertion failure with error code: ${error_code}", "error_code", code)}
+		return 0, &CodedError{code, exception.New(exception.EosioAssertCode,
+			"assertion failure with error code: ${error_code}", "error_code", code)}
 	}
 }
 

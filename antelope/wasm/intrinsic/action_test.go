@@ -110,14 +110,17 @@ func actionBehaviours() map[string]behaviour {
 			h.call("eosio_assert", 1<<31, 100)
 			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0001 way", "eosio_assert", 0, 100)
 			h.put(100, []byte(strings.Repeat("y", 2000)))
-			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024), "eosio_assert", 0, 100)
+			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024),
+				"eosio_assert", 0, 100)
 		},
 		"eosio_assert_message": func(h *harness) {
 			p, n := h.put(100, []byte("no\x00 way"))
 			h.call("eosio_assert_message", 1, p, n)
-			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0000 way", "eosio_assert_message", 0, p, n)
+			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0000 way",
+				"eosio_assert_message", 0, p, n)
 			p, n = h.put(100, []byte(strings.Repeat("y", 1025)))
-			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024), "eosio_assert_message", 0, p, n)
+			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024),
+				"eosio_assert_message", 0, p, n)
 			h.fails(exception.EosioAssertMessage, "assertion failure with message: ", "eosio_assert_message", 0, 0, 0)
 		},
 		"eosio_assert_code": assertCode,

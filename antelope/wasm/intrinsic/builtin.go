@@ -119,9 +119,14 @@ func quadEntries() []entry {
 
 		{"__extendsftf2", anywhere, []arg{ref16, f32}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F32(s[1]).F128() })},
 		{"__extenddftf2", anywhere, []arg{ref16, f64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F64(s[1]).F128() })},
-		{"__floatsitf", anywhere, []arg{ref16, u32}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F128FromInt32(int32(s[1])) })},
-		{"__floatunsitf", anywhere, []arg{ref16, u32}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F128FromUint32(uint32(s[1])) })},
-		{"__floatditf", anywhere, []arg{ref16, u64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F128FromInt64(int64(s[1])) })},
+		{"__floatsitf", anywhere, []arg{ref16, u32}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 {
+			return softfloat.F128FromInt32(int32(s[1]))
+		})},
+		{"__floatunsitf", anywhere, []arg{ref16, u32}, none, price{floating, 1},
+			making(func(s []uint64) softfloat.F128 { return softfloat.F128FromUint32(uint32(s[1])) })},
+		{"__floatditf", anywhere, []arg{ref16, u64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 {
+			return softfloat.F128FromInt64(int64(s[1]))
+		})},
 		{"__floatunditf", anywhere, []arg{ref16, u64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F128FromUint64(s[1]) })},
 
 		{"__trunctfdf2", anywhere, two, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(quad(s, 0).F64()) })},
@@ -130,7 +135,9 @@ func quadEntries() []entry {
 		{"__fixtfdi", anywhere, two, wasm.I64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(quad(s, 0).Int64()) })},
 		{"__fixunstfsi", anywhere, two, wasm.I32, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(quad(s, 0).Uint32()) })},
 		{"__fixunstfdi", anywhere, two, wasm.I64, price{floating, 1}, returning(func(s []uint64) uint64 { return quad(s, 0).Uint64() })},
-		{"__floatsidf", anywhere, []arg{u32}, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(softfloat.F64FromInt32(int32(s[0]))) })},
+		{"__floatsidf", anywhere, []arg{u32}, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 {
+			return uint64(softfloat.F64FromInt32(int32(s[0])))
+		})},
 		{"__floattidf", anywhere, two, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(softfloat.F64FromInt128(s[0], s[1])) })},
 		{"__floatuntidf", anywhere, two, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(softfloat.F64FromUint128(s[0], s[1])) })},
 

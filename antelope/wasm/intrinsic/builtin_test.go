@@ -9,7 +9,8 @@ import (
 )
 
 // values are halves of numbers that are worth trying, in pairs with each other.
-var values = []uint64{0, 1, 2, 3, 10, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<63 + 1, ^uint64(0) - 1, ^uint64(0), 0x0123456789abcdef}
+var values = []uint64{0, 1, 2, 3, 10, 1<<32 - 1, 1 << 32, 1<<63 - 1, 1 << 63, 1<<63 + 1, ^uint64(0) - 1, ^uint64(0),
+	0x0123456789abcdef}
 
 var modulo = new(big.Int).Lsh(big.NewInt(1), 128)
 
@@ -170,8 +171,9 @@ func builtinBehaviours() map[string]behaviour {
 		"__floattidf":   all(gives("__floattidf", f64(-1), ones, ones), gives("__floattidf", f64(0x1p64), 0, 1), gives("__floattidf", f64(-0x1p127), 0, minus)),
 		"__floatuntidf": all(gives("__floatuntidf", f64(0x1p128), ones, ones), gives("__floatuntidf", f64(0x1p64+4096), 4096, 1)),
 
-		"__fixtfti":    all(leavesWide("__fixtfti", ones-2, ones, 0, minus|quadThree), leavesWide("__fixtfti", ones, ones>>1, 0, quadNaN)),
-		"__fixunstfti": all(leavesWide("__fixunstfti", 3, 0, 0, quadThree), leavesWide("__fixunstfti", 0, 0, 0, minus|quadThree), leavesWide("__fixunstfti", ones, ones, 0, quadNaN)),
+		"__fixtfti": all(leavesWide("__fixtfti", ones-2, ones, 0, minus|quadThree), leavesWide("__fixtfti", ones, ones>>1, 0, quadNaN)),
+		"__fixunstfti": all(leavesWide("__fixunstfti", 3, 0, 0, quadThree),
+			leavesWide("__fixunstfti", 0, 0, 0, minus|quadThree), leavesWide("__fixunstfti", ones, ones, 0, quadNaN)),
 		"__fixsfti":    all(leavesWide("__fixsfti", ones-2, ones, f32(-3.9)), leavesWide("__fixsfti", 0, 1<<36, f32(0x1p100))),
 		"__fixunssfti": all(leavesWide("__fixunssfti", 3, 0, f32(3.9)), leavesWide("__fixunssfti", 0, 0, f32(-3.9))),
 		"__fixdfti":    all(leavesWide("__fixdfti", ones-2, ones, f64(-3.9)), leavesWide("__fixdfti", 0, 1<<36, f64(0x1p100))),

@@ -65,9 +65,9 @@ func consoleBehaviours() map[string]behaviour {
 		},
 		"printsf": func(h *harness) {
 			for want, v := range map[string]uint32{
-				"0.000000e+00": 0, "-0.000000e+00": 1 << 31, "1.000000e+00": math.Float32bits(1), "-1.234567e+02": math.Float32bits(-123.4567),
-				"3.402823e+38": math.Float32bits(math.MaxFloat32), "1.401298e-45": 1, "inf": 0x7f800000, "-inf": 0xff800000,
-				"nan": 0x7fc00000, "-nan": 0xffc00001,
+				"0.000000e+00": 0, "-0.000000e+00": 1 << 31, "1.000000e+00": math.Float32bits(1),
+				"-1.234567e+02": math.Float32bits(-123.4567), "3.402823e+38": math.Float32bits(math.MaxFloat32),
+				"1.401298e-45": 1, "inf": 0x7f800000, "-inf": 0xff800000, "nan": 0x7fc00000, "-nan": 0xffc00001,
 			} {
 				h.prints(want, "printsf", uint64(v))
 			}
@@ -76,7 +76,8 @@ func consoleBehaviours() map[string]behaviour {
 			for want, v := range map[string]uint64{
 				"0.000000000000000e+00": 0, "-0.000000000000000e+00": 1 << 63, "1.000000000000000e-01": math.Float64bits(0.1),
 				"-1.797693134862316e+308": math.Float64bits(-math.MaxFloat64), "4.940656458412465e-324": 1,
-				"inf": math.Float64bits(math.Inf(1)), "-inf": math.Float64bits(math.Inf(-1)), "nan": 0x7ff8000000000000, "-nan": 0xfff8000000000000,
+				"inf": math.Float64bits(math.Inf(1)), "-inf": math.Float64bits(math.Inf(-1)), "nan": 0x7ff8000000000000,
+				"-nan": 0xfff8000000000000,
 			} {
 				h.prints(want, "printdf", v)
 			}

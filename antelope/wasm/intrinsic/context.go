@@ -190,14 +190,17 @@ type Secondary interface {
 
 	// SecondaryFindPrimary finds the entry of a primary key and returns its key,
 	// which means something only if the iterator is not negative.
-	SecondaryFindPrimary(index Index, code, scope, table types.Name, primary uint64) (itr int32, key SecondaryKey, err error)
+	SecondaryFindPrimary(index Index, code, scope, table types.Name, primary uint64) (itr int32,
+		key SecondaryKey, err error)
 
 	// SecondaryLowerBound finds the first entry whose key is key or above. primary and found
 	// mean something only if the iterator is not negative.
-	SecondaryLowerBound(index Index, code, scope, table types.Name, key SecondaryKey) (itr int32, primary uint64, found SecondaryKey, err error)
+	SecondaryLowerBound(index Index, code, scope, table types.Name, key SecondaryKey) (itr int32, primary uint64,
+		found SecondaryKey, err error)
 	// SecondaryUpperBound finds the first entry whose key is above key. primary and found mean
 	// something only if the iterator is not negative.
-	SecondaryUpperBound(index Index, code, scope, table types.Name, key SecondaryKey) (itr int32, primary uint64, found SecondaryKey, err error)
+	SecondaryUpperBound(index Index, code, scope, table types.Name, key SecondaryKey) (itr int32, primary uint64,
+		found SecondaryKey, err error)
 
 	// SecondaryEnd returns the table's end iterator in this index, -1 if there is no
 	// such table.
@@ -244,10 +247,12 @@ type Permissions interface {
 	// both ascending and without duplicates, satisfy what the actions declare
 	// after delay microseconds. Other exceptions end the run. CheckTime is called
 	// meanwhile; unused keys are allowed (Leap: authorization_manager::check_authorization).
-	CheckTransactionAuthorization(actions []types.Action, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error
+	CheckTransactionAuthorization(actions []types.Action, keys []types.PublicKey, levels []types.PermissionLevel,
+		delay int64) error
 
 	// CheckPermissionAuthorization is the same for one permission of an account.
-	CheckPermissionAuthorization(account, permission types.Name, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error
+	CheckPermissionAuthorization(account, permission types.Name, keys []types.PublicKey, levels []types.PermissionLevel,
+		delay int64) error
 
 	// PermissionLastUsed refuses a missing permission like
 	// authorization_manager::get_permission.

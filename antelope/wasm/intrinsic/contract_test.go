@@ -96,7 +96,8 @@ func TestContractsReachHostFunctions(t *testing.T) {
 			join([]byte{0x44, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f}, callImport(0))...)},
 		{what: "a single", printed: "-2.500000e+00", code: contract([]string{"printsf"}, true,
 			join([]byte{0x43, 0, 0, 0x20, 0xc0}, callImport(0))...)},
-		{what: "an end", code: contract([]string{"eosio_exit"}, true, join(i32Const(0), callImport(0), []byte{unreachable})...)},
+		{what: "an end", code: contract([]string{"eosio_exit"}, true,
+			join(i32Const(0), callImport(0), []byte{unreachable})...)},
 		{what: "an assertion", kind: exception.EosioAssertMessage, message: "assertion failure with message: hello",
 			code: contract([]string{"eosio_assert"}, true, join(i32Const(0), i32Const(16), callImport(0))...)},
 		{what: "a bad pointer", kind: exception.WasmExecutionError, message: "access violation",
@@ -105,8 +106,9 @@ func TestContractsReachHostFunctions(t *testing.T) {
 			code: contract([]string{"prints_l"}, false, join(i32Const(0), i32Const(0), callImport(0))...)},
 		{what: "a copy", printed: "hello", code: contract([]string{"memcpy", "prints"}, true,
 			join(i32Const(0x20), i32Const(16), i32Const(6), callImport(0), callImport(1))...)},
-		{what: "the node's fault", chain: broken, fault: broken, calls: "RequireAuth(bob)", code: contract([]string{"require_auth"}, true,
-			join(getLocal(1), callImport(0))...)},
+		{what: "the node's fault", chain: broken, fault: broken,
+			calls: "RequireAuth(bob)", code: contract([]string{"require_auth"}, true,
+				join(getLocal(1), callImport(0))...)},
 		{what: "time that is up", kind: exception.Deadline, code: contract([]string{"sha256"}, true,
 			join(i32Const(0), i32Const(0x80, 0xf8, 3), i32Const(16), callImport(0))...)},
 		{what: "a dropped result", calls: "HasAuth(eosio)", code: contract([]string{"has_auth"}, true,
@@ -159,7 +161,8 @@ func TestMemoryThatHostFunctionsWroteToIsCleared(t *testing.T) {
 	machine := newMachine(t)
 	far := i32Const(0xe0, 0xd4, 0x03) // 60000
 	const drop = 0x1a
-	assertZero := join(far, []byte{0x29, 0, 0}, []byte{0x50, 0x04, 0x40, 0x05, 0x00, 0x0b}) // i64.load, i64.eqz, if else unreachable end
+	// i64.load, i64.eqz, if else unreachable end
+	assertZero := join(far, []byte{0x29, 0, 0}, []byte{0x50, 0x04, 0x40, 0x05, 0x00, 0x0b})
 	for name, call := range map[string][]byte{
 		"read_action_data": join(far, i32Const(8), callImport(0), []byte{drop}),
 		"sha256":           join(i32Const(16), i32Const(5), far, callImport(0)),
@@ -167,7 +170,9 @@ func TestMemoryThatHostFunctionsWroteToIsCleared(t *testing.T) {
 	} {
 		b := contract([]string{name}, true, join(assertZero, call, far, []byte{0x29, 0, 0, 0x50, 0x04, 0x40, 0x00, 0x0b})...)
 		hash := types.Hash(b)
-		code := wasm.Code{Hash: hash, Limits: wasm.DefaultLimits(), Load: func(types.Checksum256) ([]byte, error) { return b, nil }}
+		code := wasm.Code{Hash: hash, Limits: wasm.DefaultLimits(), Load: func(types.Checksum256) ([]byte, error) {
+			return b, nil
+		}}
 		for action := range 3 {
 			a := &Apply{Chain: by(newHarness(t).chain), Receiver: types.N("receiver"), Data: []byte("the data")}
 			if err := machine.Apply(a, code, 1, 2, 3, nil); err != nil {

@@ -105,7 +105,8 @@ func recoversKeys(h *harness) {
 	h.forwards(fn, d, s, n, 101, 100)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1
-	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum", fn, d, s, n, 101, 100)
+	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum",
+		fn, d, s, n, 101, 100)
 	h.chain.maxSignature++
 	size := h.call(fn, d, s, n, 101, 100)
 	key := append([]byte(nil), h.m[101:101+size]...)
@@ -113,7 +114,8 @@ func recoversKeys(h *harness) {
 	clear(h.m[:500])
 	h.returns(size, fn, d, s, n, 101, 33)
 	h.holds(101, append(key[:33:33], 0))
-	h.fails(exception.WasmExecutionError, "destination buffer must at least be able to hold an ECC public key", fn, d, s, n, 101, 32)
+	h.fails(exception.WasmExecutionError, "destination buffer must at least be able to hold an ECC public key",
+		fn, d, s, n, 101, 32)
 }
 
 func assertsKeys(h *harness) {
@@ -136,7 +138,8 @@ func assertsKeys(h *harness) {
 	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during assert_recover_key", fn, args[0], s, sn, p, n)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1
-	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum", fn, args[0], s, sn, p, n)
+	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum",
+		fn, args[0], s, sn, p, n)
 	h.chain.maxSignature++
 	d, _ := h.put(1001, webAuthnDigest)
 	h.fails(exception.CryptoAPI, "Error expected key different than recovered key", fn, d, s, sn, p, n)

@@ -121,7 +121,9 @@ func (k kind) after(at int) int {
 // checkSize refuses a key of 256 bits that is not two elements long.
 func (k kind) checkSize(s []uint64, at int) error {
 	if k.key == quads && uint32(s[at+1]) != 2 {
-		return exception.New(exception.DBAPI, "invalid size of secondary key array for idx256: given ${given} bytes but expected ${expected} bytes", "given", uint32(s[at+1]), "expected", 2)
+		return exception.New(exception.DBAPI,
+			"invalid size of secondary key array for idx256: given ${given} bytes but expected ${expected} bytes",
+			"given", uint32(s[at+1]), "expected", 2)
 	}
 	return nil
 }
@@ -173,7 +175,8 @@ func (k kind) findPrimary(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err := k.checkSize(s, 3); err != nil {
 		return 0, err
 	}
-	itr, key, err := a.Chain.SecondaryFindPrimary(k.index, types.Name(s[0]), types.Name(s[1]), types.Name(s[2]), s[k.after(3)])
+	itr, key, err := a.Chain.SecondaryFindPrimary(k.index, types.Name(s[0]), types.Name(s[1]), types.Name(s[2]),
+		s[k.after(3)])
 	if err == nil && itr >= 0 {
 		key.Put(k.index, m[uint32(s[3]):])
 	}
@@ -185,7 +188,8 @@ func (k kind) lowerBound(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	itr, primary, found, err := a.Chain.SecondaryLowerBound(k.index, types.Name(s[0]), types.Name(s[1]), types.Name(s[2]), key)
+	itr, primary, found, err := a.Chain.SecondaryLowerBound(k.index, types.Name(s[0]), types.Name(s[1]),
+		types.Name(s[2]), key)
 	if err == nil && itr >= 0 {
 		k.write(m, s, found, primary)
 	}
@@ -197,7 +201,8 @@ func (k kind) upperBound(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	itr, primary, found, err := a.Chain.SecondaryUpperBound(k.index, types.Name(s[0]), types.Name(s[1]), types.Name(s[2]), key)
+	itr, primary, found, err := a.Chain.SecondaryUpperBound(k.index, types.Name(s[0]), types.Name(s[1]),
+		types.Name(s[2]), key)
 	if err == nil && itr >= 0 {
 		k.write(m, s, found, primary)
 	}

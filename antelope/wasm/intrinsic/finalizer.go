@@ -25,7 +25,8 @@ func setFinalizers(a *Apply, m []byte, s []uint64) (uint64, error) {
 	}
 	switch {
 	case count > types.MaxFinalizers:
-		return 0, exception.New(exception.WasmExecutionError, "Finalizer policy exceeds the maximum finalizer count for this chain")
+		return 0, exception.New(exception.WasmExecutionError,
+			"Finalizer policy exceeds the maximum finalizer count for this chain")
 	case count == 0:
 		return 0, exception.New(exception.WasmExecutionError, "Finalizers cannot be empty")
 	}
@@ -71,7 +72,8 @@ func (a *Apply) checkFinalizers(policy *types.FinalizerPolicy, list []packedFina
 		a.Charge(changing) // a point is looked for on the curve
 		switch {
 		case len(p.description) > types.MaxFinalizerDescription:
-			return exception.New(exception.WasmExecutionError, "Finalizer description greater than ${s}", "s", types.MaxFinalizerDescription)
+			return exception.New(exception.WasmExecutionError, "Finalizer description greater than ${s}",
+				"s", types.MaxFinalizerDescription)
 		case math.MaxUint64-sum < p.weight:
 			return exception.New(exception.WasmExecutionError, "sum of weights causes uint64_t overflow")
 		case len(p.key) != len(f.Key):
@@ -88,7 +90,8 @@ func (a *Apply) checkFinalizers(policy *types.FinalizerPolicy, list []packedFina
 	}
 	if sum < policy.Threshold || policy.Threshold <= sum/2 {
 		return exception.New(exception.WasmExecutionError,
-			"Finalizer policy threshold (${t}) must be greater than half of the sum of the weights (${w}), and less than or equal to the sum of the weights",
+			"Finalizer policy threshold (${t}) must be greater than half of the sum of the weights (${w}), and less "+
+				"than or equal to the sum of the weights",
 			"t", policy.Threshold, "w", sum)
 	}
 	return nil

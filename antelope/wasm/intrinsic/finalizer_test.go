@@ -45,7 +45,8 @@ func proposesFinalizers(h *harness) {
 		return []uint64{0, p, n}
 	}
 	h.call(fn, put(pack(3, proposed{"a", 2, one}, proposed{"", 3, none}))...)
-	want := &types.FinalizerPolicy{Threshold: 3, Finalizers: []types.Finalizer{{Description: "a", Weight: 2, Key: types.BLSPublicKey(one)}, {Weight: 3}}}
+	want := &types.FinalizerPolicy{Threshold: 3,
+		Finalizers: []types.Finalizer{{Description: "a", Weight: 2, Key: types.BLSPublicKey(one)}, {Weight: 3}}}
 	if !reflect.DeepEqual(h.chain.finalizers, want) {
 		h.Errorf("proposed %v, want %v", h.chain.finalizers, want)
 	}
@@ -74,9 +75,11 @@ func proposesFinalizers(h *harness) {
 		{pack(1, proposed{"", 1, outside}), exception.FCAssert, ""},
 		{pack(2, proposed{"", 1, one}, proposed{"", 1, one}), exception.WasmExecutionError, "Duplicate public key: " + types.BLSPublicKey(one).String()},
 		{pack(3, proposed{"", 1, one}, proposed{"", 1, two}), exception.WasmExecutionError,
-			"Finalizer policy threshold (3) must be greater than half of the sum of the weights (2), and less than or equal to the sum of the weights"},
+			"Finalizer policy threshold (3) must be greater than half of the sum of the weights (2), and less than " +
+				"or equal to the sum of the weights"},
 		{pack(1, proposed{"", 1, one}, proposed{"", 1, two}), exception.WasmExecutionError,
-			"Finalizer policy threshold (1) must be greater than half of the sum of the weights (2), and less than or equal to the sum of the weights"},
+			"Finalizer policy threshold (1) must be greater than half of the sum of the weights (2), and less than " +
+				"or equal to the sum of the weights"},
 	} {
 		h.chain.finalizers = nil
 		h.fails(c.kind, c.message, fn, put(c.packed)...)

@@ -109,7 +109,8 @@ func TestFunctionsThatAreMissingAreNamed(t *testing.T) {
 	if got := Missing(all); len(got) > 0 {
 		t.Errorf("missing: %q", got)
 	}
-	if got := Missing(append(all, "send_response", "eosio_assert_message_code", "send_response")); !slices.Equal(got, []string{"eosio_assert_message_code", "send_response"}) {
+	if got := Missing(append(all, "send_response", "eosio_assert_message_code", "send_response")); !slices.Equal(got,
+		[]string{"eosio_assert_message_code", "send_response"}) {
 		t.Errorf("missing: %q", got)
 	}
 }

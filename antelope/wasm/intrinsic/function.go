@@ -95,7 +95,8 @@ func (r rule) admit(a *Apply) error {
 		return exception.New(exception.UnaccessibleAPI, "only context free api's can be used in this context")
 	}
 	if r == privileged && !a.Privileged {
-		return exception.New(exception.UnaccessibleAPI, "${code} does not have permission to call this API", "code", a.Receiver)
+		return exception.New(exception.UnaccessibleAPI, "${code} does not have permission to call this API",
+			"code", a.Receiver)
 	}
 	return nil
 }
@@ -178,7 +179,8 @@ func unpackError(r *serial.Reader, length int) error {
 // beyond is what nodeos throws for data that ends, or a buffer that is full, with
 // left bytes to go.
 func beyond(method string, length, left int) error {
-	return exception.New(exception.FCOutOfRange, "${method} datastream of length ${len} over by ${over}", "method", method, "len", length, "over", 1-left)
+	return exception.New(exception.FCOutOfRange, "${method} datastream of length ${len} over by ${over}",
+		"method", method, "len", length, "over", 1-left)
 }
 
 // writable refuses a read-only transaction (Leap: webassembly/privileged.cpp).

@@ -296,7 +296,8 @@ func TestLengthsAreChecked(t *testing.T) {
 				var reached bool
 				_, err := stub(f, &reached).call(h.a, h.m, append([]uint64(nil), s...))
 				e := exception.Of(err)
-				if (c.message == "") != reached || c.message != "" && (e == nil || e.Kind != exception.WasmExecutionError || e.Message() != c.message) {
+				if (c.message == "") != reached || c.message != "" && (e == nil ||
+					e.Kind != exception.WasmExecutionError || e.Message() != c.message) {
 					t.Errorf("%s, argument %d: %d elements at %d: %v, want %q", f.name, i, c.n, c.p, err, c.message)
 				}
 			}
@@ -345,7 +346,8 @@ func TestSpansThatMayNotOverlapDoNot(t *testing.T) {
 					var reached bool
 					_, err := stub(f, &reached).call(h.a, h.m, args)
 					e := exception.Of(err)
-					if c.overlap && (reached || e.Kind != exception.Wasm || e.Message() != "pointers not allowed to alias") || !c.overlap && err != nil {
+					if c.overlap && (reached || e.Kind != exception.Wasm ||
+						e.Message() != "pointers not allowed to alias") || !c.overlap && err != nil {
 						t.Errorf("%s: %d+%d, %d+%d: %v", f.name, c.p, c.n, c.q, c.k, err)
 					}
 				}
@@ -355,7 +357,8 @@ func TestSpansThatMayNotOverlapDoNot(t *testing.T) {
 		h.a.ContextFree, h.a.Privileged = true, false
 		s[f.blocks[1]] = s[f.blocks[0]]
 		var reached bool
-		if _, err := stub(f, &reached).call(h.a, h.m, s); exception.Of(err) == nil || exception.Of(err).Kind != exception.Wasm {
+		if _, err := stub(f, &reached).call(h.a, h.m, s); exception.Of(err) == nil ||
+			exception.Of(err).Kind != exception.Wasm {
 			t.Errorf("%s: %v", f.name, err)
 		}
 	}
@@ -417,7 +420,8 @@ func TestEveryFunctionDoesItsWork(t *testing.T) {
 	tests := map[string]behaviour{}
 	for _, part := range []map[string]behaviour{
 		actionBehaviours(), consoleBehaviours(), memoryBehaviours(), transactionBehaviours(), permissionBehaviours(),
-		privilegedBehaviours(), databaseBehaviours(), cryptoBehaviours(), primitiveBehaviours(), builtinBehaviours(), forkBehaviours(),
+		privilegedBehaviours(), databaseBehaviours(), cryptoBehaviours(), primitiveBehaviours(), builtinBehaviours(),
+		forkBehaviours(),
 	} {
 		for n, b := range part {
 			if tests[n] != nil {
@@ -448,6 +452,7 @@ func TestTheLastArgumentIsCheckedFirst(t *testing.T) {
 	h := newHarness(t)
 	h.fails(exception.WasmExecutionError, "access violation", "send_deferred", 0, 1, 1<<31, 1, 0)
 	h.fails(exception.WasmExecutionError, "references cannot be created for null pointers", "send_deferred", 0, 1, 1, 1, 0)
-	h.fails(exception.WasmExecutionError, "references cannot be created for null pointers", "get_resource_limits", 1, 1<<31, 1<<31, 0)
+	h.fails(exception.WasmExecutionError, "references cannot be created for null pointers",
+		"get_resource_limits", 1, 1<<31, 1<<31, 0)
 	h.fails(exception.WasmExecutionError, "access violation", "get_resource_limits", 1, 0, 0, 1<<31)
 }

@@ -111,10 +111,14 @@ func (f *fake) SecondaryFind(i Index, code, scope, table types.Name, key Seconda
 func (f *fake) SecondaryFindPrimary(i Index, code, scope, table types.Name, id uint64) (int32, SecondaryKey, error) {
 	return f.itr, f.key, f.note("FindPrimary(%d,%s,%s,%s,%d)", i, code, scope, table, id)
 }
-func (f *fake) SecondaryLowerBound(i Index, code, scope, table types.Name, key SecondaryKey) (int32, uint64, SecondaryKey, error) {
+func (f *fake) SecondaryLowerBound(
+	i Index, code, scope, table types.Name, key SecondaryKey,
+) (int32, uint64, SecondaryKey, error) {
 	return f.itr, f.primary, f.key, f.note("LowerBound(%d,%s,%s,%s,%x)", i, code, scope, table, key)
 }
-func (f *fake) SecondaryUpperBound(i Index, code, scope, table types.Name, key SecondaryKey) (int32, uint64, SecondaryKey, error) {
+func (f *fake) SecondaryUpperBound(
+	i Index, code, scope, table types.Name, key SecondaryKey,
+) (int32, uint64, SecondaryKey, error) {
 	return f.itr, f.primary, f.key, f.note("UpperBound(%d,%s,%s,%s,%x)", i, code, scope, table, key)
 }
 func (f *fake) SecondaryEnd(i Index, code, scope, table types.Name) (int32, error) {
@@ -139,11 +143,15 @@ func (f *fake) CancelDeferred(id types.Uint128) (bool, error) {
 func (f *fake) SetReturnValue(v []byte) { f.note("SetReturnValue(%x)", v) }
 func (f *fake) SenderOf() types.Name    { return f.name }
 
-func (f *fake) CheckTransactionAuthorization(actions []types.Action, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error {
+func (f *fake) CheckTransactionAuthorization(
+	actions []types.Action, keys []types.PublicKey, levels []types.PermissionLevel, delay int64,
+) error {
 	f.actions, f.keys, f.levels = actions, keys, levels
 	return f.note("CheckTransactionAuthorization(%d)", delay)
 }
-func (f *fake) CheckPermissionAuthorization(account, permission types.Name, keys []types.PublicKey, levels []types.PermissionLevel, delay int64) error {
+func (f *fake) CheckPermissionAuthorization(
+	account, permission types.Name, keys []types.PublicKey, levels []types.PermissionLevel, delay int64,
+) error {
 	f.keys, f.levels = keys, levels
 	return f.note("CheckPermissionAuthorization(%s,%s,%d)", account, permission, delay)
 }

@@ -25,7 +25,8 @@ func g2Sum() sumShape {
 }
 
 func pairing() sumShape {
-	return sumShape{first: array{96, crypto.BLSG1Valid}, second: array{192, crypto.BLSG2Valid}, result: 576, together: true}
+	return sumShape{first: array{96, crypto.BLSG1Valid}, second: array{192, crypto.BLSG2Valid}, result: 576,
+		together: true}
 }
 
 // overruns tells whether the arguments fit each other only as Leap multiplies: in 32 bits

@@ -61,7 +61,8 @@ func getParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 		return size(len(b)), nil
 	}
 	if len(b) > len(to) {
-		return 0, exception.New(exception.ConfigParseError, "get_parameters_packed: buffer size is smaller than ${size}", "size", len(b))
+		return 0, exception.New(exception.ConfigParseError,
+			"get_parameters_packed: buffer size is smaller than ${size}", "size", len(b))
 	}
 	return size(copy(to, b)), nil
 }
@@ -101,7 +102,8 @@ func setWasmParameters(a *Apply, m []byte, s []uint64) (uint64, error) {
 	r := a.reader(packed)
 	version := r.Uint32()
 	if r.Err() == nil && version != 0 {
-		return 0, exception.New(exception.WasmConfigUnknownVersion, "set_wasm_parameters_packed: Unknown version: ${version}", "version", version)
+		return 0, exception.New(exception.WasmConfigUnknownVersion,
+			"set_wasm_parameters_packed: Unknown version: ${version}", "version", version)
 	}
 	var cfg types.WasmConfig
 	cfg.Read(r)

@@ -67,7 +67,9 @@ func (a *Apply) readProvided(packedKeys, packedLevels []byte) ([]types.PublicKey
 
 // unpackSet reads a set whose elements take at least least bytes; they come back
 // ascending and without duplicates, however they were written.
-func unpackSet[T comparable](a *Apply, b []byte, least int, read func(*T, *serial.Reader), compare func(a, b T) int) ([]T, error) {
+func unpackSet[T comparable](
+	a *Apply, b []byte, least int, read func(*T, *serial.Reader), compare func(a, b T) int,
+) ([]T, error) {
 	if len(b) == 0 {
 		return nil, nil
 	}

@@ -67,7 +67,8 @@ func primitiveBehaviours() map[string]behaviour {
 	bn := append(be(32, 1), be(32, 2)...) // the generator
 	tests := map[string]behaviour{
 		"alt_bn128_add": func(h *harness) {
-			double := unhex(h, "030644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd3"+"15ed738c0e0a7c92e7845f96b2ae9c0a68a6a449e3538fc7ff3ebf7a5a18a2c4")
+			double := unhex(h, "030644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd3"+
+				"15ed738c0e0a7c92e7845f96b2ae9c0a68a6a449e3538fc7ff3ebf7a5a18a2c4")
 			h.comes("alt_bn128_add", []any{bn, make([]byte, 64)}, 64, bn)
 			h.comes("alt_bn128_add", []any{bn, bn}, 65, append(double, 0xee))
 			h.run(-1, "alt_bn128_add", bn, bn, make([]byte, 63))
@@ -93,15 +94,18 @@ func primitiveBehaviours() map[string]behaviour {
 			h.returns(0, "mod_exp", 1001, 4, 2001, 5, h.modulus(3001), 4, 4001, 4)
 		},
 		"blake2_f": func(h *harness) {
-			state := unhex(h, "48c9bdf267e6096a3ba7ca8485ae67bb2bf894fe72f36e3cf1361d5f3af54fa5d182e6ad7f520e511f6c3e2b8c68059b6bbd41fbabd9831f79217e1319cde05b")
-			want := unhex(h, "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923")
+			state := unhex(h,
+				"48c9bdf267e6096a3ba7ca8485ae67bb2bf894fe72f36e3cf1361d5f3af54fa5d182e6ad7f520e511f6c3e2b8c68059b6bbd41fbabd9831f79217e1319cde05b")
+			want := unhex(h,
+				"ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d17d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923")
 			message, t0, t1 := le(128, 'a', 'b', 'c'), le(8, 3), le(8)
 			h.comes("blake2_f", []any{12, state, message, t0, t1, 1, nil}, 64, want)
 			h.comes("blake2_f", []any{12, state, message, t0, t1, 1, nil}, 66, append(slices.Clone(want), 0xee, 0xee))
 			h.run(-1, "blake2_f", 12, state, message, t0, t1, 1, make([]byte, 63))
 			h.run(-1, "blake2_f", 12, state[1:], message, t0, t1, 1, make([]byte, 64))
 			h.chain.timeLeft = 0
-			h.fails(exception.Deadline, "time is up", "blake2_f", 100_000_000, 1001, 64, 2001, 128, 3001, 8, 4001, 8, 1, 5001, 64)
+			h.fails(exception.Deadline, "time is up", "blake2_f", 100_000_000, 1001, 64, 2001, 128, 3001, 8, 4001,
+				8, 1, 5001, 64)
 		},
 		"sha3": func(h *harness) {
 			sha3 := unhex(h, "a7ffc6f8bf1ed76651c14756a061d662f580ff4de43b49fa82d80a4b80f8434a")
@@ -110,14 +114,17 @@ func primitiveBehaviours() map[string]behaviour {
 			h.comes("sha3", []any{[]byte{}, nil, 2}, 32, sha3)
 			h.comes("sha3", []any{[]byte{}, nil, 1}, 32, keccak)
 			h.comes("sha3", []any{[]byte{}, nil, 1}, 5, keccak[:5])
-			h.comes("sha3", []any{[]byte("abc"), nil, 0}, 32, unhex(h, "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"))
+			h.comes("sha3", []any{[]byte("abc"), nil, 0}, 32,
+				unhex(h, "3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532"))
 			h.chain.timeLeft = 0
 			h.fails(exception.Deadline, "time is up", "sha3", 1001, 10241, 101, 32, 0)
 		},
 		"k1_recover": func(h *harness) {
 			digest := unhex(h, "ce0677bb30baa8cf067c88db9811f4333d131bf8bcf12fe7065d211dce971008")
-			sig := unhex(h, "1c"+"90f27b8b488db00b00606796d2987f6a5f59ae62ea05effe84fef5b8b0e549984a691139ad57a3f0b906637673aa2f63d1f55cb1a69199d4009eea23ceaddc93")
-			want := unhex(h, "04e32df42865e97135acfb65f3bae71bdc86f4d49150ad6a440b6f15878109880a0a2b2667f7e725ceea70c673093bf67663e0312623c8e091b13cf2c0f11ef652")
+			sig := unhex(h, "1c"+
+				"90f27b8b488db00b00606796d2987f6a5f59ae62ea05effe84fef5b8b0e549984a691139ad57a3f0b906637673aa2f63d1f55cb1a69199d4009eea23ceaddc93")
+			want := unhex(h,
+				"04e32df42865e97135acfb65f3bae71bdc86f4d49150ad6a440b6f15878109880a0a2b2667f7e725ceea70c673093bf67663e0312623c8e091b13cf2c0f11ef652")
 			h.comes("k1_recover", []any{sig, digest}, 66, append(want, 0xee))
 			h.run(-1, "k1_recover", sig, digest, make([]byte, 64))
 			h.run(-1, "k1_recover", digest, sig, make([]byte, 65))
@@ -161,7 +168,8 @@ func blsBehaviours() map[string]behaviour {
 	adds := func(add, sum string, point func(*harness, byte) []byte, n int) behaviour {
 		return func(h *harness) {
 			p, q := point(h, 1), point(h, 2)
-			h.same("a sum", h.out(add, n, p, q), h.out(sum, n, append(slices.Clone(p), q...), append(le(32, 1), le(32, 1)...), 2))
+			h.same("a sum", h.out(add, n, p, q),
+				h.out(sum, n, append(slices.Clone(p), q...), append(le(32, 1), le(32, 1)...), 2))
 			h.same("a double", h.out(add, n, p, p), h.out(sum, n, p, le(32, 2), 1))
 			h.run(-1, add, p, q, make([]byte, n+1))
 			h.run(-1, add, p[1:], q, make([]byte, n))

@@ -144,7 +144,8 @@ func (a *Apply) proposeKeys(packed []byte) (uint64, error) {
 
 func (a *Apply) propose(producers []types.ProducerAuthority, checkKeys bool) (uint64, error) {
 	if len(producers) > a.Chain.MostProducers() {
-		return 0, exception.New(exception.WasmExecutionError, "Producer schedule exceeds the maximum producer count for this chain")
+		return 0, exception.New(exception.WasmExecutionError,
+			"Producer schedule exceeds the maximum producer count for this chain")
 	}
 	if len(producers) == 0 && !a.Chain.EmptyScheduleAllowed() {
 		return 0, exception.New(exception.WasmExecutionError, "Producer schedule cannot be empty")
@@ -203,7 +204,8 @@ func (a *Apply) signing(p *types.ProducerAuthority, checkKeys bool) error {
 	default:
 		return nil
 	}
-	return exception.New(exception.WasmExecutionError, "producer schedule includes "+what+" for ${account}", "account", p.Producer)
+	return exception.New(exception.WasmExecutionError, "producer schedule includes "+what+" for ${account}",
+		"account", p.Producer)
 }
 
 // present tells whether a key is one (libfc: public_key::valid): not all zero for K1;

@@ -249,13 +249,15 @@ func proposesAuthorities(h *harness) {
 	}{
 		{"Producer schedule is in an unknown format!", []uint64{2, 0, 0}},
 		{"Producer schedule is in an unknown format!", []uint64{1 << 32, 0, 0}},
-		{"duplicate producer name in producer schedule", propose(producer(1, 1, types.KeyWeight{Key: k1(1), Weight: 1}), producer(1, 1, types.KeyWeight{Key: k1(1), Weight: 1}))},
+		{"duplicate producer name in producer schedule", propose(producer(1, 1, types.KeyWeight{Key: k1(1), Weight: 1}),
+			producer(1, 1, types.KeyWeight{Key: k1(1), Weight: 1}))},
 	} {
 		h.fails(exception.WasmExecutionError, c.message, fn, c.args...)
 	}
 	h.fails(exception.WasmExecutionError, "producer schedule includes a duplicated key for alice", fn,
 		propose(producer(alice, 0, types.KeyWeight{Key: k1(1), Weight: 1}, types.KeyWeight{Key: k1(1), Weight: 2}))...)
-	h.fails(exception.WasmExecutionError, "producer schedule includes an authority with a threshold of 0 for alice", fn, propose(producer(alice, 0))...)
+	h.fails(exception.WasmExecutionError, "producer schedule includes an authority with a threshold of 0 for alice",
+		fn, propose(producer(alice, 0))...)
 	h.fails(exception.WasmExecutionError, "producer schedule includes an unsatisfiable authority for alice", fn,
 		propose(producer(alice, 4, types.KeyWeight{Key: k1(1), Weight: 3}))...)
 	h.fails(exception.UnactivatedKeyType, "Unactivated key type used in proposed producer schedule", fn,
@@ -266,7 +268,8 @@ func proposesAuthorities(h *harness) {
 		many[i] = producer(types.Name(i+1), 1, types.KeyWeight{Key: k1(1), Weight: 1})
 	}
 	h.call(fn, propose(many[:125]...)...)
-	h.fails(exception.WasmExecutionError, "Producer schedule exceeds the maximum producer count for this chain", fn, propose(many...)...)
+	h.fails(exception.WasmExecutionError, "Producer schedule exceeds the maximum producer count for this chain",
+		fn, propose(many...)...)
 	h.call(fn, propose()...)
 	h.chain.noEmpty = true
 	h.fails(exception.WasmExecutionError, "Producer schedule cannot be empty", fn, propose()...)
@@ -282,12 +285,14 @@ func getsParameters(h *harness) {
 		return []uint64{p, n}
 	}
 	cfg := &h.chain.config
-	cfg.MaxBlockNetUsage, cfg.MaxTransactionDelay, cfg.MaxAuthorityDepth, cfg.MaxActionReturnValueSize = 0x0102, 0x0304, 0x0506, 0x0708
+	cfg.MaxBlockNetUsage, cfg.MaxTransactionDelay, cfg.MaxAuthorityDepth, cfg.MaxActionReturnValueSize = 0x0102, 0x0304,
+		0x0506, 0x0708
 	want := []byte{3, 16, 6, 5, 0, 2, 1, 0, 0, 0, 0, 0, 0, 13, 4, 3, 0, 0}
 	h.returns(18, fn, append(get(16, 0, 13), 101, 0)...)
 	h.returns(18, fn, append(get(16, 0, 13), 101, 19)...)
 	h.holds(101, append(want, 0))
-	h.fails(exception.ConfigParseError, "get_parameters_packed: buffer size is smaller than 18", fn, append(get(16, 0, 13), 101, 17)...)
+	h.fails(exception.ConfigParseError, "get_parameters_packed: buffer size is smaller than 18",
+		fn, append(get(16, 0, 13), 101, 17)...)
 	h.returns(1, fn, append(get(), 101, 0)...)
 	h.fails(exception.ConfigParseError, "provided id 18 should be less than 18", fn, append(get(18), 101, 0)...)
 	h.fails(exception.ConfigParseError, "duplicate id provided: 3", fn, append(get(3, 4, 3), 101, 0)...)
@@ -329,7 +334,8 @@ func setsParameters(h *harness) {
 	h.fails(exception.FCOutOfRange, "read datastream of length 0 over by 1", fn, set()...)
 	h.chain.returning = true
 	h.call(fn, set(1, 17, 1, 0, 0, 0)...)
-	h.fails(exception.ActionValidate, "max action return value size should be less than MAX_SIZE_OF_BYTE_ARRAYS", fn, set(1, 17, 1, 0, 0x40, 1)...)
+	h.fails(exception.ActionValidate, "max action return value size should be less than MAX_SIZE_OF_BYTE_ARRAYS",
+		fn, set(1, 17, 1, 0, 0x40, 1)...)
 }
 
 func TestAProducerIsAskedForOnce(t *testing.T) {
@@ -346,12 +352,15 @@ func TestWeightsDoNotWrapAround(t *testing.T) {
 	h.chain.yes = true
 	keys := make([]types.KeyWeight, 65538) // of the highest weight: a little over 2^32
 	for i := range keys {
-		keys[i] = types.KeyWeight{Key: types.PublicKey{Point: [33]byte{2, byte(i), byte(i >> 8), byte(i >> 16)}}, Weight: 65535}
+		keys[i] = types.KeyWeight{Key: types.PublicKey{Point: [33]byte{2, byte(i), byte(i >> 8), byte(i >> 16)}},
+			Weight: 65535}
 	}
-	producer := types.ProducerAuthority{Producer: 1, Authority: types.BlockSigningAuthority{Threshold: 1<<32 - 1, Keys: keys}}
+	producer := types.ProducerAuthority{Producer: 1,
+		Authority: types.BlockSigningAuthority{Threshold: 1<<32 - 1, Keys: keys}}
 	p, n := h.put(1000, producer.Append([]byte{1}))
 	h.call("set_proposed_producers_ex", 1, p, n)
 	producer.Authority.Keys = keys[:65536]
 	p, n = h.put(1000, producer.Append([]byte{1}))
-	h.fails(exception.WasmExecutionError, "producer schedule includes an unsatisfiable authority for ............1", "set_proposed_producers_ex", 1, p, n)
+	h.fails(exception.WasmExecutionError, "producer schedule includes an unsatisfiable authority for ............1",
+		"set_proposed_producers_ex", 1, p, n)
 }

@@ -36,9 +36,13 @@ func (s silent) SecondaryFind(Index, types.Name, types.Name, types.Name, Seconda
 func (s silent) SecondaryFindPrimary(Index, types.Name, types.Name, types.Name, uint64) (int32, SecondaryKey, error) {
 	return s.itr, s.key, nil
 }
-func (s silent) SecondaryLowerBound(Index, types.Name, types.Name, types.Name, SecondaryKey) (int32, uint64, SecondaryKey, error) {
+func (s silent) SecondaryLowerBound(
+	Index, types.Name, types.Name, types.Name, SecondaryKey,
+) (int32, uint64, SecondaryKey, error) {
 	return s.itr, s.primary, s.key, nil
 }
-func (s silent) SecondaryUpperBound(Index, types.Name, types.Name, types.Name, SecondaryKey) (int32, uint64, SecondaryKey, error) {
+func (s silent) SecondaryUpperBound(
+	Index, types.Name, types.Name, types.Name, SecondaryKey,
+) (int32, uint64, SecondaryKey, error) {
 	return s.itr, s.primary, s.key, nil
 }

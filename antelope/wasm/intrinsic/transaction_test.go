@@ -134,7 +134,8 @@ func permissionBehaviours() map[string]behaviour {
 	levels := list([]types.PermissionLevel{level("bob"), level("alice"), level("bob")}, types.PermissionLevel.Append)
 	sorted := func(h *harness) {
 		h.Helper()
-		if want := []types.PublicKey{key(1), key(9), {Type: types.R1, Point: [33]byte{3}}}; !reflect.DeepEqual(h.chain.keys, want) {
+		if want := []types.PublicKey{key(1), key(9),
+			{Type: types.R1, Point: [33]byte{3}}}; !reflect.DeepEqual(h.chain.keys, want) {
 			h.Errorf("keys %v, want %v", h.chain.keys, want)
 		}
 		if want := []types.PermissionLevel{level("alice"), level("bob")}; !reflect.DeepEqual(h.chain.levels, want) {

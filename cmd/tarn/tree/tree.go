@@ -78,6 +78,7 @@ func Command(version string) *cobra.Command {
 	})
 	own := devnet.Command()
 	own.AddCommand(operadevnet.Command(version))
-	tarn.AddCommand(bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(), node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
+	tarn.AddCommand(bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(),
+		node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
 	return tarn
 }

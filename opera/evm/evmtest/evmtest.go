@@ -178,7 +178,8 @@ func (p *Programmer) statement() {
 		p.Push(a[:])
 		p.Op(vm.SELFDESTRUCT)
 	case n < 98:
-		p.Op([]vm.OpCode{0x0c, 0x1e, 0x21, 0x49, 0x5c, 0x5e, 0x5f, 0xa5, 0xef, vm.INVALID, vm.STOP, vm.POP, vm.SWAP16, vm.DUP16, vm.JUMP, vm.ADDRESS}[p.IntN(16)])
+		p.Op([]vm.OpCode{0x0c, 0x1e, 0x21, 0x49, 0x5c, 0x5e, 0x5f, 0xa5, 0xef, vm.INVALID, vm.STOP, vm.POP, vm.SWAP16,
+			vm.DUP16, vm.JUMP, vm.ADDRESS}[p.IntN(16)])
 	default:
 		p.small()
 		p.small()
@@ -254,7 +255,8 @@ func (p *Programmer) calling(to common.Address) {
 	case 0:
 		p.Number(uint64(p.IntN(80_000)))
 	case 1:
-		p.Number([]uint64{0, 600, 699, 700, 2299, 2300, 3000, 8999, 9000, 9001, 19_999, 20_000, 32_000, 32_203, 64_000}[p.IntN(15)])
+		p.Number([]uint64{0, 600, 699, 700, 2299, 2300, 3000, 8999, 9000, 9001, 19_999, 20_000, 32_000, 32_203,
+			64_000}[p.IntN(15)])
 	default:
 		p.Op(vm.GAS)
 	}
@@ -398,7 +400,8 @@ func (p *Programmer) Part(statements int, initial bool) []byte {
 			sub.Number(30)
 			sub.Op(vm.RETURN)
 		case 5: // what counts its calls
-			sub.Push([]byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 1, byte(vm.ADD), byte(vm.PUSH1), 0, byte(vm.SSTORE)})
+			sub.Push([]byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 1, byte(vm.ADD), byte(vm.PUSH1), 0,
+				byte(vm.SSTORE)})
 			sub.Number(0)
 			sub.Op(vm.MSTORE)
 			sub.Number(9)

@@ -80,8 +80,10 @@ func TestTheGenesisIsGoOperas(t *testing.T) {
 		}
 		for b, err := range g.Blocks() {
 			const id = "0x0000000200000001e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934c"
-			if root := fmt.Sprintf("%x", b.Block.Root); err != nil || root != n.root || b.Block.Atropos.String() != id || b.Number != 1 {
-				t.Errorf("%d validators: block %d %v has the root %s, want %s", n.validators, b.Number, b.Block.Atropos, root, n.root)
+			if root := fmt.Sprintf("%x", b.Block.Root); err != nil || root != n.root ||
+				b.Block.Atropos.String() != id || b.Number != 1 {
+				t.Errorf("%d validators: block %d %v has the root %s, want %s",
+					n.validators, b.Number, b.Block.Atropos, root, n.root)
 			}
 		}
 		var out bytes.Buffer
@@ -89,15 +91,18 @@ func TestTheGenesisIsGoOperas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for section, want := range map[string]string{genesis.Epochs: n.epochs, genesis.Blocks: n.blocks, genesis.State: n.state} {
+		for section, want := range map[string]string{genesis.Epochs: n.epochs, genesis.Blocks: n.blocks,
+			genesis.State: n.state} {
 			if got := fmt.Sprintf("%x", hashes[section]); got != want {
 				t.Errorf("%d validators: section %s has the root %s, want %s", n.validators, section, got, want)
 			}
 		}
-		if got := fmt.Sprintf("%x", g.Header().ID); got != n.id || g.Header().NetworkID != inter.FakeNetwork || g.Header().NetworkName != "fake" {
+		if got := fmt.Sprintf("%x", g.Header().ID); got != n.id || g.Header().NetworkID != inter.FakeNetwork ||
+			g.Header().NetworkName != "fake" {
 			t.Errorf("%d validators: %v, want the id %s", n.validators, g.Header(), n.id)
 		}
-		if hashes, err = genesistest.Write(&out, g, t.TempDir()); err != nil || n.extended != "" && fmt.Sprintf("%x", hashes[genesis.State]) != n.extended {
+		if hashes, err = genesistest.Write(&out, g, t.TempDir()); err != nil ||
+			n.extended != "" && fmt.Sprintf("%x", hashes[genesis.State]) != n.extended {
 			t.Errorf("%d validators: with what was hashed %x, want %s: %v", n.validators, hashes[genesis.State], n.extended, err)
 		}
 	}

@@ -24,20 +24,24 @@ import (
 	"tarn/opera/rpc"
 )
 
-var recording = flag.Bool("clients.record", false, "write what clients asked, and what go-opera answered, into testdata")
+var recording = flag.Bool("clients.record", false,
+	"write what clients asked, and what go-opera answered, into testdata")
 
 // The chain of a round, and what go-opera said of it.
 const (
 	recordedEvents  = "testdata/events.gz"
 	recordedAnswers = "testdata/answers.txt"
 
-	recordedHead = "// What ethers, viem, web3.py and cast ask, and what go-opera v1.1.3-rc.5 answers of the chain that\n" +
+	recordedHead = "// What ethers, viem, web3.py and cast ask, and what go-opera v1.1.3-rc.5 answers of the " +
+		"chain that\n" +
 		"// events.gz make. TARN_CLIENTS=1 go test -clients.record writes it anew.\n\n"
 )
 
 // unrepeatable are methods whose answers depend on more than the chain: on keys, the pool, the
 // clock, chance, or who asks.
-var unrepeatable = regexp.MustCompile(`^(eth_(send\w*|sign\w*|\w*[fF]ilter\w*|(un)?subscribe|feeHistory|gasPrice|maxPriorityFeePerGas|accounts|syncing|createAccessList)|web3_clientVersion|net_\w+|txpool_\w+|personal_\w+|rpc_modules)$`)
+var unrepeatable = regexp.MustCompile(
+	`^(eth_(send\w*|sign\w*|\w*[fF]ilter\w*|(un)?subscribe|feeHistory|gasPrice|maxPriorityFeePerGas|accounts|syncing|` +
+		`createAccessList)|web3_clientVersion|net_\w+|txpool_\w+|personal_\w+|rpc_modules)$`)
 
 // questions are the distinct calls that clients made whose answers depend on the chain alone.
 func questions(all []exchange) (list []string) {
@@ -156,7 +160,8 @@ func write(t *testing.T, list, said []string, events string) {
 		e := conversation.Exchange{Ask: list[i], Answers: []string{said[i]}}
 		text = e.Append(text)
 	}
-	if err := errors.Join(os.WriteFile(recordedEvents, raw, 0o644), os.WriteFile(recordedAnswers, text, 0o644)); err != nil {
+	if err := errors.Join(os.WriteFile(recordedEvents, raw, 0o644),
+		os.WriteFile(recordedAnswers, text, 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }

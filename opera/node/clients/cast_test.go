@@ -43,8 +43,10 @@ func (s *sides) cast(t *testing.T, ctx context.Context) {
 	}
 	at := crypto.CreateAddress(crypto.PubkeyToAddress(alice.PublicKey), 1)
 	words := strings.NewReplacer(
-		"RICH", hexutil.Encode(crypto.FromECDSA(rich)), "ALICEKEY", hexutil.Encode(crypto.FromECDSA(alice)), "ALICE", crypto.PubkeyToAddress(alice.PublicKey).Hex(),
-		"BOB", "0x00000000000000000000000000000000000b0b01", "EXHIBIT", at.Hex(), "CODE", contract.Bytecode+strings.Repeat("0", 60)+"1000")
+		"RICH", hexutil.Encode(crypto.FromECDSA(rich)), "ALICEKEY", hexutil.Encode(crypto.FromECDSA(alice)),
+		"ALICE", crypto.PubkeyToAddress(alice.PublicKey).Hex(),
+		"BOB", "0x00000000000000000000000000000000000b0b01",
+		"EXHIBIT", at.Hex(), "CODE", contract.Bytecode+strings.Repeat("0", 60)+"1000")
 	run := &typist{program: program, words: words}
 	var out [2][]string
 	var recorders [2]*recorder
@@ -79,7 +81,8 @@ func (y *typist) lines(t *testing.T, ctx context.Context, name string, r *record
 		args := strings.Split(strings.ReplaceAll(y.words.Replace(want), "HASH", hash), "|")
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		cmd := exec.CommandContext(ctx, y.program, args...)
-		cmd.Env = append(os.Environ(), "ETH_RPC_URL="+r.URL, "NO_PROXY=127.0.0.1", "NO_COLOR=1", "FOUNDRY_DISABLE_NIGHTLY_WARNING=1")
+		cmd.Env = append(os.Environ(), "ETH_RPC_URL="+r.URL, "NO_PROXY=127.0.0.1", "NO_COLOR=1",
+			"FOUNDRY_DISABLE_NIGHTLY_WARNING=1")
 		var out, errs bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &errs
 		err := errors.Join(cmd.Run(), ctx.Err())

@@ -43,7 +43,7 @@ receipt|HASH|--json
 logs|--from-block|1|--address|EXHIBIT
 logs|--from-block|1|Transfer(address indexed from, address indexed to, uint256 value)|--address|EXHIBIT
 logs|--from-block|1|--address|EXHIBIT|0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef
-send|EXHIBIT|note(uint64,string,bytes32[])|5|hello|[0x0101010101010101010101010101010101010101010101010101010101010101]|--private-key|ALICEKEY|--legacy|--gas-price|400gwei
+send|EXHIBIT|note(uint64,string,bytes32[])|5|hello|[0x`+strings.Repeat("01", 32)+`]|--private-key|ALICEKEY|--legacy|--gas-price|400gwei
 call|EXHIBIT|entry(uint256)((uint64,string,bytes32[]))|0
 !call|EXHIBIT|fail(string)|never
 !call|EXHIBIT|silent()

@@ -62,7 +62,8 @@ func start(t *testing.T, ctx context.Context, name string, p *oracle.Peer) (*sid
 	at := loopback.Address(t)
 	s := &side{name: name, peer: p, ws: "ws://" + at}
 	s.config = oracle.Config{Dir: t.TempDir(), Validators: 1, Validator: 1, Settings: fmt.Sprintf(
-		"[Node]\nWSHost = \"127.0.0.1\"\nWSPort = %d\nWSModules = [\"%s\"]\nWSOrigins = [\"*\"]\nHTTPCors = [\"http://example.com\"]\n",
+		"[Node]\nWSHost = \"127.0.0.1\"\nWSPort = %d\nWSModules = [\"%s\"]\nWSOrigins = [\"*\"]\nHTTPCors = "+
+			"[\"http://example.com\"]\n",
 		loopback.Port(at), strings.Join(namespaces, `", "`))}
 	var err error
 	if s.node, err = p.Start(ctx, s.config); err != nil {
@@ -131,7 +132,8 @@ func environment(t *testing.T, r *recorder) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(os.Environ(), "NODE_URL="+r.URL, "WS_URL="+r.websocketURL(), "RICH_KEY="+hexutil.Encode(crypto.FromECDSA(key)), "EXHIBIT="+exhibit, "NO_PROXY=127.0.0.1")
+	return append(os.Environ(), "NODE_URL="+r.URL, "WS_URL="+r.websocketURL(),
+		"RICH_KEY="+hexutil.Encode(crypto.FromECDSA(key)), "EXHIBIT="+exhibit, "NO_PROXY=127.0.0.1")
 }
 
 // beside runs a client on both nodes at once and compares. The client's own words are lines of
@@ -186,7 +188,8 @@ func keep(folder, name string, all []exchange, words string) error {
 		fmt.Fprintf(&b, "// %s over %s\n%s %s\n<-- %s\n\n", e.step, e.over, arrow, e.request, strings.TrimSpace(e.answer))
 	}
 	name = strings.NewReplacer("/", "-", " ", "-").Replace(name)
-	return errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, name+".txt"), []byte(b.String()), 0o644),
+	return errors.Join(os.MkdirAll(folder, 0o755),
+		os.WriteFile(filepath.Join(folder, name+".txt"), []byte(b.String()), 0o644),
 		os.WriteFile(filepath.Join(folder, name+".words"), []byte(words), 0o644))
 }
 
@@ -254,7 +257,8 @@ func javascript(t *testing.T, ctx context.Context, script string, args ...string
 	t.Helper()
 	packages := npm(t, ctx)
 	work := t.TempDir() // modules are looked for beside the script
-	if err := errors.Join(os.Symlink(packages, filepath.Join(work, "node_modules")), os.CopyFS(work, os.DirFS("js"))); err != nil {
+	if err := errors.Join(os.Symlink(packages, filepath.Join(work, "node_modules")),
+		os.CopyFS(work, os.DirFS("js"))); err != nil {
 		t.Fatal(err)
 	}
 	return exec.CommandContext(ctx, "node", append([]string{filepath.Join(work, script)}, args...)...)
@@ -265,7 +269,8 @@ func python(t *testing.T, ctx context.Context) *exec.Cmd {
 	t.Helper()
 	dir := cache(t, "opera-clients-py", "py/requirements.txt")
 	install(t, ctx, dir, func(ctx context.Context, into string) *exec.Cmd {
-		return exec.CommandContext(ctx, "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", into, "-r", "py/requirements.txt")
+		return exec.CommandContext(ctx, "python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+			"--target", into, "-r", "py/requirements.txt")
 	})
 	cmd := exec.CommandContext(ctx, "python3", "py/round.py")
 	cmd.Env = []string{"PYTHONPATH=" + dir, "PYTHONDONTWRITEBYTECODE=1"}
@@ -314,6 +319,7 @@ func TestTheContractIsOfItsSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("exhibit.json is not what the compiler makes of exhibit.sol: write it anew with js/compile.mjs %s", strconv.Quote(source))
+		t.Errorf("exhibit.json is not what the compiler makes of exhibit.sol: write it anew with js/compile.mjs %s",
+			strconv.Quote(source))
 	}
 }

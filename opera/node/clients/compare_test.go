@@ -92,7 +92,8 @@ func differences(about, got, want string) []string {
 	for i := range max(len(g), len(w)) {
 		if i >= len(g) || i >= len(w) || g[i].path != w[i].path {
 			at := func(l []leaf) string { return fmt.Sprintf("%.300v", l[min(i, len(l)):min(i+1, len(l))]) }
-			return append(list, fmt.Sprintf("%s: %s, go-opera has %s\n%.900s\ngo-opera has %.900s", about, at(g), at(w), got, want))
+			return append(list, fmt.Sprintf("%s: %s, go-opera has %s\n%.900s\ngo-opera has %.900s",
+				about, at(g), at(w), got, want))
 		}
 		if d := differs(about, g[i], w[i]); d != "" {
 			list = append(list, d)
@@ -147,7 +148,8 @@ func chanceOf(all []exchange) chance {
 			continue
 		}
 		for _, l := range list {
-			if v, ok := l.value.(string); ok && (ids.MatchString(l.path) || l.path == "result" && named.MatchString(e.method())) {
+			if v, ok := l.value.(string); ok &&
+				(ids.MatchString(l.path) || l.path == "result" && named.MatchString(e.method())) {
 				c[v] = true
 			}
 		}
@@ -171,7 +173,8 @@ var (
 	anyPrice  = regexp.MustCompile(`"(gasPrice|maxFeePerGas|maxPriorityFeePerGas)":"0x[0-9a-f]+"`)
 	sends     = regexp.MustCompile(`^eth_send`)
 	late      = regexp.MustCompile(`"eth_(uninstallFilter|unsubscribe)"`) // clients do not wait for their answers
-	byPolling = regexp.MustCompile(`"method":"eth_(blockNumber|getFilterChanges|getTransactionReceipt|getTransactionByHash|getTransactionCount)"`)
+	byPolling = regexp.MustCompile(
+		`"method":"eth_(blockNumber|getFilterChanges|getTransactionReceipt|getTransactionByHash|getTransactionCount)"`)
 )
 
 // key is a request without what is chance in it, and whether how often it is made is chance.

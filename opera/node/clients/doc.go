@@ -7,6 +7,6 @@
 //
 // It owns the programs' scripts, in the folders js/ and py/, the contract in exhibit/ that they
 // call, and the list of what may differ, each with its reason. It is only tests; TARN_CLIENTS=1
-// runs them (docs/testing-opera.md). What cannot be installed is skipped. The conversation in
+// runs them (docs/testing/opera.md). What cannot be installed is skipped. The conversation in
 // testdata is compared without them.
 package clients

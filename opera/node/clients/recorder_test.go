@@ -132,7 +132,8 @@ func (r *recorder) forward(w http.ResponseWriter, q *http.Request) error {
 		return err
 	}
 	of := &whole{q.Method + " " + q.URL.RequestURI(), res.StatusCode, res.Header}
-	if list, ok := calls(string(body), string(answer)); ok && res.StatusCode == http.StatusOK && q.Method == http.MethodPost {
+	if list, ok := calls(string(body), string(answer)); ok && res.StatusCode == http.StatusOK &&
+		q.Method == http.MethodPost {
 		list[0].whole = of
 		r.add(list...)
 	} else {
@@ -189,7 +190,8 @@ func calls(body, answer string) (list []exchange, ok bool) {
 	}
 	for i := range asked {
 		var q, a message
-		if json.Unmarshal(asked[i], &q) != nil || json.Unmarshal(said[i], &a) != nil || q.Method == "" || len(q.ID) == 0 || !bytes.Equal(q.ID, a.ID) {
+		if json.Unmarshal(asked[i], &q) != nil || json.Unmarshal(said[i], &a) != nil || q.Method == "" ||
+			len(q.ID) == 0 || !bytes.Equal(q.ID, a.ID) {
 			return nil, false
 		}
 		list = append(list, exchange{over: overHTTP, request: compact(asked[i]), answer: string(said[i])})

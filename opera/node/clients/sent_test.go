@@ -15,8 +15,10 @@ func sentKey(request string) string {
 		Params []hexutil.Bytes
 	}
 	tx := new(types.Transaction)
-	if err := json.Unmarshal([]byte(request), &m); err != nil || len(m.Params) != 1 || tx.UnmarshalBinary(m.Params[0]) != nil {
+	if err := json.Unmarshal([]byte(request), &m); err != nil || len(m.Params) != 1 ||
+		tx.UnmarshalBinary(m.Params[0]) != nil {
 		return request
 	}
-	return fmt.Sprintf("eth_sendRawTransaction of type %d, nonce %d, gas %d, to %v, value %v, data %x", tx.Type(), tx.Nonce(), tx.Gas(), tx.To(), tx.Value(), tx.Data())
+	return fmt.Sprintf("eth_sendRawTransaction of type %d, nonce %d, gas %d, to %v, value %v, data %x",
+		tx.Type(), tx.Nonce(), tx.Gas(), tx.To(), tx.Value(), tx.Data())
 }

@@ -42,8 +42,9 @@ const (
 func Command(build string) *cobra.Command {
 	return playground.Flags(&cobra.Command{
 		Use:   "opera [-- opera options]",
-		Short: "An EVM chain of your own at once: one validator, an unlocked account that has everything",
-	}, playground.Options{Dir: "fakenet", HTTP: "127.0.0.1:18545", P2P: "127.0.0.1:5050", Page: "127.0.0.1:18544"}, "JSON-RPC is served, over HTTP and WebSocket",
+		Short: "Start an EVM chain of your own: one validator, an unlocked account that owns all money",
+	}, playground.Options{Dir: "fakenet", HTTP: "127.0.0.1:18545", P2P: "127.0.0.1:5050", Page: "127.0.0.1:18544"},
+		"JSON-RPC is served, over HTTP and WebSocket",
 		func(ctx context.Context, o playground.Options) error { return Run(ctx, build, o) })
 }
 
@@ -71,14 +72,17 @@ func Run(ctx context.Context, build string, o playground.Options) error {
 }
 
 // ours are options of opera that would take the node away from the chain of the folder.
-var ours = []string{"datadir", "config", "genesis", "fakenet", "nodekey", "nodekeyhex", "http.addr", "http.port", "ws.addr", "ws.port", "p2p.listen", "port", "dashboard.addr"}
+var ours = []string{"datadir", "config", "genesis", "fakenet", "nodekey", "nodekeyhex", "http.addr", "http.port",
+	"ws.addr", "ws.port", "p2p.listen", "port", "dashboard.addr"}
 
 // refuse tells what is wrong with the options.
 func refuse(o *playground.Options) error {
 	for _, a := range o.Args {
 		name, _, _ := strings.Cut(a, "=")
 		if bare := strings.TrimLeft(name, "-"); bare != name && slices.Contains(ours, bare) {
-			return fmt.Errorf("%s is not for devnet: --dir, --http, --p2p and --dashboard say where the chain is; delete its folder to begin another one", name)
+			return fmt.Errorf(
+				"%s is not for devnet: --dir, --http, --p2p and --dashboard say where the chain is; delete its "+
+					"folder to begin another one", name)
 		}
 	}
 	for name, address := range addresses(o) {
@@ -170,7 +174,8 @@ func reason(line string) string {
 		}
 		return ""
 	}
-	for level, bad := range map[string]bool{"TRACE": false, "DEBUG": false, "INFO": false, "WARN": false, "ERROR": true, "CRIT": true} {
+	for level, bad := range map[string]bool{"TRACE": false, "DEBUG": false, "INFO": false, "WARN": false, "ERROR": true,
+		"CRIT": true} {
 		rest, ok := strings.CutPrefix(line, level)
 		if !ok || !strings.HasPrefix(strings.TrimLeft(rest, " "), "[") {
 			continue

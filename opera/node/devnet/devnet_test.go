@@ -64,12 +64,14 @@ func start(t *testing.T, dir string) *devnet {
 	t.Helper()
 	d := &devnet{t: t, done: make(chan error, 1)}
 	out := &text{}
-	d.o = playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: loopback.Address(t), Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
+	d.o = playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: loopback.Address(t),
+		Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, "", d.o) }()
 	t.Cleanup(stop)
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.String(), "Ctrl-C"); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(out.String(),
+		"Ctrl-C"); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-d.done:
 			t.Fatal(err)
@@ -105,7 +107,8 @@ const receiver = "0x1111111111111111111111111111111111111111"
 func (d *devnet) transfer() {
 	d.t.Helper()
 	var hash common.Hash
-	tx := map[string]string{"from": "0x239fA7623354eC26520dE878B52f13Fe84b06971", "to": receiver, "value": "0xde0b6b3a7640000"}
+	tx := map[string]string{"from": "0x239fA7623354eC26520dE878B52f13Fe84b06971",
+		"to": receiver, "value": "0xde0b6b3a7640000"}
 	if err := d.Call(&hash, "eth_sendTransaction", tx); err != nil {
 		d.t.Fatal(err)
 	}
@@ -160,7 +163,8 @@ func TestAChainOfOnesOwnTakesATransferAndGoesOnAfterAClosedTerminal(t *testing.T
 	d.transfer()
 	d.has("0x1bc16d674ec80000")
 	again, err := os.ReadFile(filepath.Join(dir, followFile))
-	if _, key, _ := strings.Cut(string(follow), "enode://"); err != nil || len(key) < 128 || !strings.Contains(string(again), key[:128]) {
+	if _, key, _ := strings.Cut(string(follow), "enode://"); err != nil || len(key) < 128 ||
+		!strings.Contains(string(again), key[:128]) {
 		t.Errorf("the node has another key: %s, %v", again, err)
 	}
 	d.stop()
@@ -177,8 +181,9 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		o    playground.Options
 		want string
 	}{
-		"taken":   {playground.Options{HTTP: taken.Addr().String(), P2P: loopback.Address(t)}, "another address with --http"},
-		"unknown": {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"--db.engine", "nonsense"}}, playground.LogFile + ", and says:\n"},
+		"taken": {playground.Options{HTTP: taken.Addr().String(), P2P: loopback.Address(t)}, "another address with --http"},
+		"unknown": {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t),
+			Args: []string{"--db.engine", "nonsense"}}, playground.LogFile + ", and says:\n"},
 		"version": {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"version"}}, "its log is"},
 		"page":    {playground.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: taken.Addr().String()}, "another address with --dashboard"},
 		"address": {playground.Options{HTTP: "nowhere", P2P: loopback.Address(t)}, "--http: want host:port"},
@@ -224,7 +229,8 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	}
 	o := playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
 	for _, text := range []string{guide(&o, &keys), fill(followText, &o, &keys), fill(scriptText, &o, &keys)} {
-		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn", "{second", "{url", "{page"} {
+		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn",
+			"{second", "{url", "{page"} {
 			if strings.Contains(text, left) {
 				t.Errorf("%s is left in %s", left, text)
 			}
@@ -242,7 +248,8 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _, err := config.Load([]string{"--fakenet", "0/1", "--config", path, "--datadir", "x"}, config.Environment{})
-	if err != nil || len(c.Node.P2P.StaticNodes) != 1 || !strings.HasSuffix(c.Node.P2P.StaticNodes[0], "@127.0.0.1:2") || c.Node.P2P.ListenAddr != "127.0.0.1:5051" {
+	if err != nil || len(c.Node.P2P.StaticNodes) != 1 ||
+		!strings.HasSuffix(c.Node.P2P.StaticNodes[0], "@127.0.0.1:2") || c.Node.P2P.ListenAddr != "127.0.0.1:5051" {
 		t.Errorf("%v %+v", err, c)
 	}
 }

@@ -83,7 +83,8 @@ The key is that of every fakenet, everybody knows it: for trying things out, not
 `
 
 // followText is the configuration of a node that follows.
-const followText = `# A node that follows the one of this folder. ` + "`tarn devnet opera`" + ` writes this at each start.
+const followText = `# A node that follows the one of this folder. ` +
+	"`tarn devnet opera`" + ` writes this at each start.
 [Node.P2P]
 ListenAddr = "127.0.0.1:5051"
 StaticNodes = ["{url}"]

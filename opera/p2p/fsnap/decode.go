@@ -93,11 +93,12 @@ var shapes = [Codes]shape{
 	CodeGetAccounts: {message: func() Message { return new(GetAccounts) }, skip: 5},
 	CodeAccounts:    {message: func() Message { return new(Accounts) }, skip: 1, most: wholeMessage, proof: maxProof},
 	CodeGetSlots:    {message: func() Message { return new(GetSlots) }, skip: 2, most: maxAsked},
-	CodeSlots:       {message: func() Message { return new(Slots) }, skip: 1, most: maxAsked, inner: wholeMessage, proof: maxProof},
-	CodeGetCodes:    {message: func() Message { return new(GetCodes) }, skip: 1, most: maxAsked},
-	CodeCodes:       {message: func() Message { return new(CodesOf) }, skip: 1, most: maxAsked},
-	CodeGetNodes:    {message: func() Message { return new(GetNodes) }, skip: 2, most: maxAsked, inner: 2 * maxAsked},
-	CodeNodes:       {message: func() Message { return new(Nodes) }, skip: 1, most: maxAsked},
+	CodeSlots: {message: func() Message { return new(Slots) }, skip: 1, most: maxAsked, inner: wholeMessage,
+		proof: maxProof},
+	CodeGetCodes: {message: func() Message { return new(GetCodes) }, skip: 1, most: maxAsked},
+	CodeCodes:    {message: func() Message { return new(CodesOf) }, skip: 1, most: maxAsked},
+	CodeGetNodes: {message: func() Message { return new(GetNodes) }, skip: 2, most: maxAsked, inner: 2 * maxAsked},
+	CodeNodes:    {message: func() Message { return new(Nodes) }, skip: 1, most: maxAsked},
 }
 
 // check refuses a message whose lists are too long. All else is left to the decoder.

@@ -52,7 +52,8 @@ func some[T any](r *rand.Rand, most int, make func() T) []T {
 
 // randomAccount is an account in slim RLP, with and without storage and code.
 func randomAccount(r *rand.Rand) rlp.RawValue {
-	a := types.StateAccount{Nonce: r.Uint64() >> r.IntN(64), Balance: new(uint256.Int).SetBytes(randomBytes(r, 32)), Root: types.EmptyRootHash, CodeHash: types.EmptyCodeHash[:]}
+	a := types.StateAccount{Nonce: r.Uint64() >> r.IntN(64), Balance: new(uint256.Int).SetBytes(randomBytes(r, 32)),
+		Root: types.EmptyRootHash, CodeHash: types.EmptyCodeHash[:]}
 	if r.IntN(2) == 0 {
 		a.Root = randomHash(r)
 	}
@@ -90,7 +91,8 @@ func randomMessage(r *rand.Rand, code uint64) Message {
 	case CodeCodes:
 		return &CodesOf{id, nodes()}
 	case CodeGetNodes:
-		return &GetNodes{id, randomHash(r), some(r, 4, func() Paths { return append(Paths{randomBytes(r, 33)}, nodes()...) }), r.Uint64()}
+		return &GetNodes{id, randomHash(r),
+			some(r, 4, func() Paths { return append(Paths{randomBytes(r, 33)}, nodes()...) }), r.Uint64()}
 	}
 	return &Nodes{id, nodes()}
 }

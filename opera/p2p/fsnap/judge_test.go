@@ -102,12 +102,15 @@ func TestGoOperaReadsTheSameMessages(t *testing.T) {
 			case err != nil && strict(raws[i], code):
 				stricter++
 			default:
-				t.Fatalf("go-opera differs: -fsnap.seed=%d\n%s\nhere:     %s, %v\ngo-opera: %s", *seedFlag, questions[i], got, err, want)
+				t.Fatalf("go-opera differs: -fsnap.seed=%d\n%s\nhere:     %s, %v\ngo-opera: %s",
+					*seedFlag, questions[i], got, err, want)
 			}
 		}
 		if accepted < len(questions)/10 || len(questions)-accepted < len(questions)/10 || stricter > len(questions)/10 {
-			t.Errorf("code %d: %d of %d are accepted, %d refused here alone: one side is hardly tested", code, accepted, len(questions), stricter)
+			t.Errorf("code %d: %d of %d are accepted, %d refused here alone: one side is hardly tested",
+				code, accepted, len(questions), stricter)
 		}
-		t.Logf("code %d, seed %d: %d of %d are accepted, %d refused here alone", code, *seedFlag, accepted, len(questions), stricter)
+		t.Logf("code %d, seed %d: %d of %d are accepted, %d refused here alone",
+			code, *seedFlag, accepted, len(questions), stricter)
 	}
 }

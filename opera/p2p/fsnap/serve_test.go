@@ -226,13 +226,15 @@ func TestTheWholeStateIsGivenAndProved(t *testing.T) {
 			got += len(keys)
 		}
 		if got != accounts-1 || whole.Hash() != w.held.Root {
-			t.Fatalf("%d bytes at a time: %d accounts with root %x, not %d with %x", size, got, whole.Hash(), accounts-1, w.held.Root)
+			t.Fatalf("%d bytes at a time: %d accounts with root %x, not %d with %x",
+				size, got, whole.Hash(), accounts-1, w.held.Root)
 		}
 		if slots < manySlots {
 			t.Fatalf("%d slots", slots)
 		}
 		for hash := range codes {
-			if c := ask[*CodesOf](t, s, &GetCodes{id, []common.Hash{{1}, hash}, size}); len(c.Codes) != 1 || crypto.Keccak256Hash(c.Codes[0]) != hash {
+			if c := ask[*CodesOf](t, s, &GetCodes{id, []common.Hash{{1}, hash}, size}); len(c.Codes) != 1 ||
+				crypto.Keccak256Hash(c.Codes[0]) != hash {
 				t.Fatalf("code %x is answered with %x", hash, c.Codes)
 			}
 		}
@@ -398,10 +400,14 @@ func TestTheWorstRequestsHaveBounds(t *testing.T) {
 	s := NewServer(w, Limits{bytesMost, lookups, DefaultLimits().Time})
 	const everything = 1 << 63
 	root := w.held.Root
-	if a := ask[*Accounts](t, s, &GetAccounts{1, root, common.Hash{}, common.MaxHash, everything}); len(a.Accounts)*40 > bytesMost+200 || len(a.Accounts) < 100 {
+	if a := ask[*Accounts](t, s,
+		&GetAccounts{1, root, common.Hash{}, common.MaxHash, everything}); len(a.Accounts)*40 > bytesMost+200 ||
+		len(a.Accounts) < 100 {
 		t.Errorf("%d accounts", len(a.Accounts))
 	}
-	if a := ask[*Slots](t, s, &GetSlots{1, root, []common.Hash{w.large}, nil, nil, everything}); len(a.Of[0])*33 > bytesMost*11/10+100 || len(a.Of[0]) < 400 {
+	if a := ask[*Slots](t, s,
+		&GetSlots{1, root, []common.Hash{w.large}, nil, nil, everything}); len(a.Of[0])*33 > bytesMost*11/10+100 ||
+		len(a.Of[0]) < 400 {
 		t.Errorf("%d slots", len(a.Of[0]))
 	}
 	many := make([]common.Hash, maxAsked)
@@ -416,11 +422,13 @@ func TestTheWorstRequestsHaveBounds(t *testing.T) {
 	for i := range paths {
 		paths[i] = Paths{{0}}
 	}
-	if a := ask[*Nodes](t, s, &GetNodes{1, root, paths, everything}); len(a.Nodes)*500 > bytesMost+1000 || len(a.Nodes) == 0 {
+	if a := ask[*Nodes](t, s, &GetNodes{1, root, paths, everything}); len(a.Nodes)*500 > bytesMost+1000 ||
+		len(a.Nodes) == 0 {
 		t.Errorf("%d nodes", len(a.Nodes))
 	}
 	few := NewServer(w, Limits{DefaultLimits().Bytes, lookups, DefaultLimits().Time}) // there is room for all of them
-	if a := ask[*Nodes](t, few, &GetNodes{1, root, paths, everything}); len(a.Nodes) > lookups || len(a.Nodes) < lookups/4 {
+	if a := ask[*Nodes](t, few, &GetNodes{1, root, paths, everything}); len(a.Nodes) > lookups ||
+		len(a.Nodes) < lookups/4 {
 		t.Errorf("%d nodes", len(a.Nodes))
 	}
 	for i := range paths { // nothing is given for them, and looking costs
@@ -443,7 +451,8 @@ func TestTheWorstRequestsHaveBounds(t *testing.T) {
 	b := ask[*Slots](t, s, &GetSlots{1, root, []common.Hash{w.large, w.large}, nil, nil, everything})
 	c := ask[*CodesOf](t, s, &GetCodes{1, []common.Hash{types.EmptyCodeHash, types.EmptyCodeHash}, everything})
 	n := ask[*Nodes](t, s, &GetNodes{1, root, paths[:2], everything})
-	if len(a.Accounts) != 1 || len(a.Proof) == 0 || len(b.Of) != 1 || len(b.Of[0]) != 1 || len(b.Proof) == 0 || len(c.Codes) != 1 || len(n.Nodes) > 1 {
+	if len(a.Accounts) != 1 || len(a.Proof) == 0 || len(b.Of) != 1 || len(b.Of[0]) != 1 || len(b.Proof) == 0 ||
+		len(c.Codes) != 1 || len(n.Nodes) > 1 {
 		t.Errorf("%d accounts, %d slots, %d codes, %d nodes", len(a.Accounts), len(b.Of), len(c.Codes), len(n.Nodes))
 	}
 }

@@ -113,7 +113,8 @@ func (b *Base) allocate() error {
 		err = unix.Fallocate(int(f.Fd()), 0, 0, info.Size())
 	}
 	if err != nil && !errors.Is(err, unix.EOPNOTSUPP) {
-		return errors.Join(fmt.Errorf("take the blocks of a file: %w", &os.PathError{Op: "fallocate", Path: path, Err: err}), f.Close())
+		return errors.Join(fmt.Errorf("take the blocks of a file: %w",
+			&os.PathError{Op: "fallocate", Path: path, Err: err}), f.Close())
 	}
 	return f.Close()
 }

@@ -33,7 +33,7 @@ type Options struct {
 	// CacheBytes is shared out as lsm.Share says; default lsm.DefaultCache.
 	CacheBytes int64
 	ReadOnly   bool
-	// SeekCompaction lets reads that look through a file in vain cause its
+	// SeekCompaction lets reads that search a file and find nothing cause its
 	// compaction. It is the library's own default; here it is off, because it
 	// turns reading into writing.
 	SeekCompaction bool
@@ -311,7 +311,8 @@ func translate(path string, err error) error {
 		return store.ErrNotFound
 	case errors.Is(err, goleveldb.ErrReadOnly):
 		return store.ErrReadOnly
-	case errors.Is(err, goleveldb.ErrClosed), errors.Is(err, goleveldb.ErrSnapshotReleased), errors.Is(err, goleveldb.ErrIterReleased):
+	case errors.Is(err, goleveldb.ErrClosed), errors.Is(err, goleveldb.ErrSnapshotReleased),
+		errors.Is(err, goleveldb.ErrIterReleased):
 		return store.ErrClosed
 	}
 	var inTable *lderrors.ErrCorrupted

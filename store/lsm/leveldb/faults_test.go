@@ -83,7 +83,8 @@ func TestAFailingDiskEndsTheWritingOnly(t *testing.T) {
 				db, err := goleveldb.Open(f, options)
 				return &Base{folder: folder, files: f, db: db, buffer: options.WriteBuffer, options: options}, err
 			}
-			lsmtest.Failing(t, library, open, func() { faulty.active.Store(true) }, func() { faulty.active.Store(false) }, c.rows)
+			lsmtest.Failing(t, library, open, func() { faulty.active.Store(true) },
+				func() { faulty.active.Store(false) }, c.rows)
 		})
 	}
 }

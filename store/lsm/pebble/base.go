@@ -47,9 +47,10 @@ func (o Options) library(f *files) *pebble.Options {
 		FormatMajorVersion:          pebble.FormatValueSeparation,
 		FS:                          f,
 		LoggerAndTracer:             f,
-		EventListener:               &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}}, // whoever reads is told
-		ReadOnly:                    o.ReadOnly,
-		ErrorIfNotExists:            o.ReadOnly,
+		// whoever reads is told
+		EventListener:    &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}},
+		ReadOnly:         o.ReadOnly,
+		ErrorIfNotExists: o.ReadOnly,
 	}
 	p.TargetFileSizes[0] = 8 << 20
 	for i := range p.Levels {
@@ -146,8 +147,10 @@ func asDamage(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return lsm.Damaged(path, err)
-	case errors.Is(err, pebble.ErrDBDoesNotExist), errors.Is(err, pebble.ErrDBNotPristine), errors.Is(err, pebble.ErrDBAlreadyExists):
-		return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1, Detail: "a file is missing whose name begins with marker"}
+	case errors.Is(err, pebble.ErrDBDoesNotExist), errors.Is(err, pebble.ErrDBNotPristine),
+		errors.Is(err, pebble.ErrDBAlreadyExists):
+		return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: -1,
+			Detail: "a file is missing whose name begins with marker"}
 	}
 	return err
 }

@@ -20,7 +20,8 @@ func BenchmarkTuning(b *testing.B) {
 		{"rows-in-blocks", func(o *pebble.Options) { o.Experimental.EnableColumnarBlocks = func() bool { return false } }},
 		{"separate-values", func(o *pebble.Options) {
 			o.Experimental.ValueSeparationPolicy = func() pebble.ValueSeparationPolicy {
-				return pebble.ValueSeparationPolicy{Enabled: true, MinimumSize: 1 << 10, MaxBlobReferenceDepth: 10, TargetGarbageRatio: 0.3}
+				return pebble.ValueSeparationPolicy{Enabled: true, MinimumSize: 1 << 10, MaxBlobReferenceDepth: 10,
+					TargetGarbageRatio: 0.3}
 			}
 		}},
 		{"later-compactions", func(o *pebble.Options) { o.L0CompactionThreshold = 4 }},

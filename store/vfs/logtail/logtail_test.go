@@ -112,7 +112,8 @@ func TestTheFirstWholeRecordIsFound(t *testing.T) {
 		at, found, err := toys(int64(align), 0, 30).Next(bytes.NewReader(file), int64(begins[broken]), int64(len(file)))
 		must(t, err)
 		if found != (until < 19) || found && at != int64(begins[until+1]) {
-			t.Fatalf("round %d: records %d to %d are broken; found %v at %d, and they begin at %d", round, broken, until, found, at, begins)
+			t.Fatalf("round %d: records %d to %d are broken; found %v at %d, and they begin at %d",
+				round, broken, until, found, at, begins)
 		}
 	}
 }
@@ -173,7 +174,8 @@ func TestWhatATornTailIs(t *testing.T) {
 		if got := errors.As(err, &damage); got != c.damage || !got && err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
-		if c.damage && !(strings.HasPrefix(err.Error(), "/a/log: offset 10: ") && strings.HasSuffix(err.Error(), "; restore it")) {
+		if c.damage && !(strings.HasPrefix(err.Error(), "/a/log: offset 10: ") &&
+			strings.HasSuffix(err.Error(), "; restore it")) {
 			t.Errorf("%s: %v does not say file, offset and remedy", c.name, err)
 		}
 	}
@@ -199,7 +201,8 @@ func TestWhatIsCutIsKeptAndNothingIsWrittenOver(t *testing.T) {
 			t.Errorf("%s has %q", want, mem.Blob(want).Bytes())
 		}
 	}
-	if kept, err := SetAside(mem, "/d/log"); err != nil || kept != "/d/log.bad.4" || mem.Blob(kept) == nil || mem.Blob("/d/log") != nil {
+	if kept, err := SetAside(mem, "/d/log"); err != nil || kept != "/d/log.bad.4" || mem.Blob(kept) == nil ||
+		mem.Blob("/d/log") != nil {
 		t.Errorf("%s, %v", kept, err)
 	}
 	if string(mem.Blob("/d/log.bad").Bytes()) != "older" {
@@ -220,7 +223,8 @@ func TestACrashLeavesWhatIsCutInOnePlace(t *testing.T) {
 	must(t, f.Sync())
 	for state := range fs.Recording().States(recordfs.Options{From: from, Count: 200, Seed: *seed}) {
 		log, kept := state.FS.Blob("/d/log"), state.FS.Blob("/d/log.bad")
-		if string(log.Bytes()) != "wholetorn" && (string(log.Bytes()) != "whole" || kept == nil || string(kept.Bytes()) != "torn") {
+		if string(log.Bytes()) != "wholetorn" && (string(log.Bytes()) != "whole" || kept == nil ||
+			string(kept.Bytes()) != "torn") {
 			t.Fatalf("%q: %v", log.Bytes(), state)
 		}
 	}
@@ -235,7 +239,8 @@ func TestWhatCannotBeKeptIsNotCut(t *testing.T) {
 	must(t, err)
 	full := errors.New("no space left")
 	fs.Inject(errorfs.Fault{Ops: errorfs.Write, Path: "log.bad.new", Err: full})
-	if _, err := Cut(fs, f, "/d/log", 5, 9); !errors.Is(err, full) || string(mem.Blob("/d/log").Bytes()) != "wholetorn" || mem.Blob("/d/log.bad") != nil {
+	if _, err := Cut(fs, f, "/d/log", 5, 9); !errors.Is(err, full) ||
+		string(mem.Blob("/d/log").Bytes()) != "wholetorn" || mem.Blob("/d/log.bad") != nil {
 		t.Errorf("%v", err)
 	}
 }
@@ -336,7 +341,8 @@ func TestAMarkIsSetBackOnAFullDisk(t *testing.T) {
 	must(t, m.Set(4, 20))
 	must(t, m.Close())
 	full := errorfs.New(mem)
-	full.Inject(errorfs.Fault{Ops: errorfs.Create | errorfs.Allocate | errorfs.Rename, Ever: true, Err: errors.New("no space left")})
+	full.Inject(errorfs.Fault{Ops: errorfs.Create | errorfs.Allocate | errorfs.Rename, Ever: true,
+		Err: errors.New("no space left")})
 	m, err = OpenMark(full, "/mark")
 	must(t, err)
 	must(t, m.Reset(5, 3))

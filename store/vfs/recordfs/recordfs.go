@@ -282,7 +282,9 @@ func (f *file) Truncate(size int64) error {
 }
 
 func (f *file) Allocate(offset, size int64) error {
-	return f.change(event{kind: allocate, offset: offset, size: size}, func() error { return f.File.Allocate(offset, size) })
+	return f.change(event{kind: allocate, offset: offset, size: size}, func() error {
+		return f.File.Allocate(offset, size)
+	})
 }
 
 func (f *file) Punch(offset, size int64) error {

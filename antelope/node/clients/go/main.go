@@ -140,12 +140,15 @@ func (c *client) write(user ecc.PublicKey) {
 	}
 	c.does("set "+string(tokens), c.contract(tokens, os.Getenv("TOKEN")))
 	c.does("set "+string(exhibit), c.contract(exhibit, os.Getenv("EXHIBIT")))
-	c.does("create token", c.push(act(tokens, "create", token.Create{Issuer: alice, MaximumSupply: amount("1000000.000 GO")}, tokens)))
-	c.does("issue", c.push(act(tokens, "issue", token.Issue{To: alice, Quantity: amount("1000.000 GO"), Memo: "all mine"}, alice)))
+	c.does("create token",
+		c.push(act(tokens, "create", token.Create{Issuer: alice, MaximumSupply: amount("1000000.000 GO")}, tokens)))
+	c.does("issue", c.push(act(tokens,
+		"issue", token.Issue{To: alice, Quantity: amount("1000.000 GO"), Memo: "all mine"}, alice)))
 	c.does("transfer", c.push(transfer(alice, bob, "10.500 GO", "ünïcode ☃ \"quoted\" \\ \n\t")))
 	c.does("two transfers", c.push(transfer(alice, bob, "0.001 GO", "1"), transfer(bob, alice, "0.002 GO", "2")))
 	c.does("transfer, compressed", func(ctx context.Context) (any, error) {
-		return c.SignPushActionsWithOpts(ctx, []*eos.Action{transfer(alice, bob, "0.003 GO", "zlib")}, &eos.TxOptions{Compress: eos.CompressionZlib})
+		return c.SignPushActionsWithOpts(ctx, []*eos.Action{transfer(alice, bob, "0.003 GO", "zlib")},
+			&eos.TxOptions{Compress: eos.CompressionZlib})
 	})
 	c.does("send_transaction", func(ctx context.Context) (any, error) {
 		packed, err := c.sign(ctx, transfer(alice, bob, "0.004 GO", "sent"))
@@ -201,7 +204,8 @@ func (c *client) refused() {
 	})
 	c.fails("no such action", "packed_transaction_type_exception", c.push(act(exhibit, "nosuch", struct{}{}, alice)))
 	c.fails("no such table", "contract_table_query_exception", func(ctx context.Context) (any, error) {
-		return c.GetTableRows(ctx, eos.GetTableRowsRequest{Code: string(exhibit), Scope: string(exhibit), Table: "nosuch", JSON: true})
+		return c.GetTableRows(ctx, eos.GetTableRowsRequest{Code: string(exhibit), Scope: string(exhibit),
+			Table: "nosuch", JSON: true})
 	})
 }
 
@@ -214,7 +218,9 @@ func (c *client) read() {
 	c.does("account with core token", func(ctx context.Context) (any, error) {
 		return c.GetAccount(ctx, alice, eos.WithCoreSymbol(eos.Symbol{Precision: 4, Symbol: "SYS"}))
 	})
-	c.fails("no such account", "account_query_exception", func(ctx context.Context) (any, error) { return c.GetAccount(ctx, "nobodyatall") })
+	c.fails("no such account", "account_query_exception", func(ctx context.Context) (any, error) {
+		return c.GetAccount(ctx, "nobodyatall")
+	})
 	c.does("ABI", func(ctx context.Context) (any, error) { return c.GetABI(ctx, tokens) })
 	c.does("raw ABI", func(ctx context.Context) (any, error) {
 		return c.GetRawABI(ctx, eos.GetRawABIRequest{AccountName: string(exhibit)})
@@ -232,7 +238,9 @@ func (c *client) read() {
 		{Table: "accounts", JSON: true}, {Table: "accounts"}, {Table: "accounts", JSON: true, Limit: 1, Reverse: true},
 	} {
 		q.Code, q.Scope = string(tokens), string(alice)
-		c.does(fmt.Sprintf("rows %v %v", q.JSON, q.Reverse), func(ctx context.Context) (any, error) { return c.GetTableRows(ctx, q) })
+		c.does(fmt.Sprintf("rows %v %v", q.JSON, q.Reverse), func(ctx context.Context) (any, error) {
+			return c.GetTableRows(ctx, q)
+		})
 	}
 	c.fails("a call that is no more", "exception", func(ctx context.Context) (any, error) {
 		return c.ABIJSONToBin(ctx, exhibit, "say", eos.M{"text": "x"})
