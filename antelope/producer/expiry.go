@@ -5,8 +5,8 @@ type expiries[T expiring[T]] []T
 
 // expiring is what an element of such a heap tells of itself, and is told.
 type expiring[T any] interface {
-	before(T) bool // it expires sooner
-	setIndex(to int)  // its index in the heap
+	before(T) bool   // it expires sooner
+	setIndex(to int) // its index in the heap
 }
 
 func (h expiries[T]) Len() int           { return len(h) }
