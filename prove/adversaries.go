@@ -250,7 +250,7 @@ func operaJudges(turn time.Duration) []adversary {
 
 // racedPackages are the packages whose goroutines share memory.
 func racedPackages() []string {
-	return []string{"./antelope/blocklog", "./antelope/chain", "./antelope/execute", "./antelope/node", "./antelope/p2p", "./antelope/recorder", "./antelope/rpc",
+	return []string{"./antelope/blocklog", "./antelope/chain", "./antelope/execute", "./antelope/node", "./antelope/p2p", "./antelope/writebehind", "./antelope/rpc",
 		"./antelope/ship", "./antelope/ship/shiplog", "./antelope/state", "./antelope/tracelog", "./dashboard", "./history", "./opera/chain", "./opera/emitter",
 		"./opera/node", "./opera/p2p", "./opera/rpc", "./opera/state", "./opera/statesync", "./opera/txpool", "./serve", "./store/lsm", "./store/page", "./store/sandbox", "./writer"}
 }
