@@ -23,10 +23,10 @@ type plainSays struct {
 	ended    chan error
 }
 
-func (p *plainSays) Answer(ctx context.Context, r *PlainRequest, out []byte) ([]byte, string, bool) {
+func (p *plainSays) Answer(ctx context.Context, r *PlainRequest, out []byte) (a PlainAnswer, taken bool) {
 	switch string(r.Body) {
-	case "odd":
-		return nil, "", false
+	case "odd", "":
+		return a, false
 	case "panic":
 		panic("a fault")
 	case "wait":
@@ -38,7 +38,8 @@ func (p *plainSays) Answer(ctx context.Context, r *PlainRequest, out []byte) ([]
 		}
 	}
 	p.answered.Add(1)
-	return fmt.Appendf(out, "plain %s %s %v %s", r.Host, r.Path, r.Gzip, r.Body), "Content-Type: " + string(r.Type) + "\r\n", true
+	body := fmt.Appendf(out, "plain %s %s %v %s", r.Host, r.Path, r.Gzip, r.Body)
+	return PlainAnswer{Status: http.StatusOK, Body: body, Before: "Content-Type: " + string(r.Type) + "\r\n", Dated: true}, true
 }
 
 // says is the handler's answer.
@@ -103,7 +104,7 @@ func TestPlainRequestsAreAnsweredHoweverTheyCome(t *testing.T) {
 			case 0:
 				by, body, text = "http", "odd", post("odd")
 			case 1:
-				by, text = "http", strings.Replace(text, "Host", "Origin: here\r\nHost", 1)
+				by, text = "http", strings.Replace(text, "Host", "TE: trailers\r\nHost", 1)
 			}
 			all.WriteString(text)
 			want = append(want, by+" h /x false "+body)
@@ -246,7 +247,7 @@ func checkParsed(t *testing.T, text []byte) bool {
 	in := bufio.NewReader(bytes.NewReader(text))
 	req, err := http.ReadRequest(in)
 	switch v {
-	case more:
+	case more, rest:
 		if err == nil { // all of it has come, so the body may be what is missing
 			if b, failed := io.ReadAll(req.Body); failed == nil && req.ContentLength > 0 {
 				t.Errorf("%q is whole: %q", text, b)
@@ -261,7 +262,8 @@ func checkParsed(t *testing.T, text []byte) bool {
 		return true
 	}
 	body, err := io.ReadAll(req.Body)
-	if err != nil || !bytes.Equal(body, r.Body) || req.Method != http.MethodPost || req.URL.Path != string(r.Path) || req.Host != string(r.Host) ||
+	if err != nil || !bytes.Equal(body, r.Body) || req.Method != http.MethodPost && (req.Method != http.MethodGet || len(body) > 0) ||
+		(len(req.Header.Values("Origin")) > 0) != r.Crossing || req.URL.Path != string(r.Path) || req.Host != string(r.Host) ||
 		req.Header.Get("Content-Type") != string(r.Type) || strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") != r.Gzip ||
 		req.ContentLength != int64(len(r.Body)) || req.Close || len(req.TransferEncoding) > 0 || !req.ProtoAtLeast(1, 1) || req.Header.Get("Upgrade") != "" {
 		t.Errorf("%q: net/http reads %+v with %q, %v", text, req, body, err)
@@ -274,7 +276,8 @@ func checkParsed(t *testing.T, text []byte) bool {
 }
 
 var plainSeeds = []string{
-	post("{}"), post("{}") + post("2"), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n", "GET / HTTP/1.1\r\nHost: h\r\n\r\n",
+	post("{}"), post("{}") + post("2"), post(""), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n", "POST / HTTP/1.1\r\nHost: h\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nx", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
 	"POST / HTTP/1.0\r\nHost: h\r\nContent-Length: 1\r\n\r\nx", "POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
 	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nx",
 	"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\n Content-Length: 1\r\n\r\nx",
@@ -300,7 +303,7 @@ func TestPlainRequestsAreThoseThatNetHTTPReads(t *testing.T) {
 		"Host: h", "host:a.b:1 ", "Content-Length: 3", "content-length: 3", "Content-Length: 0x3", "Content-Length: 3, 3", "Content-Type: application/json", "Accept-Encoding: br, gzip", "Accept-Encoding:",
 		"Connection: keep-alive", "Connection: close", "Connection: Upgrade", "Upgrade: websocket", "Expect: 100-continue", "Transfer-Encoding: chunked", "Transfer-Encoding : chunked", "X-A: b", "X A: b", ": x", "X", "Trailer: X", "Host: x y", "Origin: o", "TE: trailers",
 	}
-	first := []string{"POST / HTTP/1.1", "POST /a/b HTTP/1.1", "POST / HTTP/1.1", "POST * HTTP/1.1", "POST http://x/ HTTP/1.1", "POST / HTTP/2.0", "POST  / HTTP/1.1", "PUT / HTTP/1.1", "POST /%41 HTTP/1.1"}
+	first := []string{"POST / HTTP/1.1", "POST /a/b HTTP/1.1", "GET / HTTP/1.1", "POST / HTTP/1.1", "POST * HTTP/1.1", "POST http://x/ HTTP/1.1", "POST / HTTP/2.0", "POST  / HTTP/1.1", "PUT / HTTP/1.1", "POST /%41 HTTP/1.1"}
 	plain := 0
 	for range 20_000 {
 		b := append([]byte(first[random.IntN(len(first))]), "\r\nHost: h\r\nContent-Length: 3"...)
