@@ -63,6 +63,7 @@ type State struct {
 	contract // contract rows
 	store    store.Store
 	t        *Layout
+	scratch  scratch
 	caches   []cache
 	seen     seen
 
