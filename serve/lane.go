@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -23,6 +24,8 @@ type lane struct {
 	begun  atomic.Int64 // when the request began that is answered, in ns since 1970; 0: none is
 
 	in      []byte    // what came and is not answered
+	blanks  int       // how many ends of lines may come before the next request
+	ended   bool      // the client sends nothing more
 	read    time.Time // until when something has to come
 	until   time.Time // until when an answer has to be taken
 	remote  string
@@ -147,6 +150,9 @@ func (n *lane) run() {
 		case v == plain:
 			taken, closes := n.answer()
 			if taken && !closes {
+				if n.blanks = 0; n.in[0] == 'P' {
+					n.blanks = blanksAfterPOST
+				}
 				n.in = n.in[:copy(n.in, n.in[size:])]
 				continue
 			}
@@ -166,10 +172,14 @@ func (n *lane) next(first bool) (size int, v verdict) {
 		head = time.Now()
 	}
 	for {
+		n.skip()
 		v = more
 		if len(n.in) > 0 {
 			if size, v = n.request.parse(n.in); v != more && v != rest {
 				return size, v
+			}
+			if n.ended {
+				return 0, odd // what is not whole
 			}
 		}
 		now := time.Now()
@@ -199,7 +209,22 @@ func (n *lane) next(first bool) (size int, v verdict) {
 	}
 }
 
-// fill reads what has come. A deadline is set unless it is zero, which leaves the one before.
+// blanksAfterPOST is how many ends of lines net/http reads over after the body of a POST, which
+// some clients send there.
+const blanksAfterPOST = 4
+
+// skip reads over ends of lines that come before a request.
+func (n *lane) skip() {
+	for n.blanks > 0 && len(n.in) > 0 && (n.in[0] == '\r' || n.in[0] == '\n') {
+		n.in = n.in[:copy(n.in, n.in[1:])]
+		n.blanks--
+	}
+	if len(n.in) > 0 {
+		n.blanks = 0
+	}
+}
+
+// fill reads what has come, or that nothing more of a request will. A deadline is set unless it is zero, which leaves the one before.
 func (n *lane) fill(until time.Time) bool {
 	if len(n.in) == cap(n.in) {
 		n.in = append(make([]byte, 0, 2*cap(n.in)), n.in...)
@@ -217,6 +242,9 @@ func (n *lane) fill(until time.Time) bool {
 		read, err := n.Read(n.in[len(n.in):cap(n.in)])
 		n.in = n.in[:len(n.in)+read]
 		if read > 0 {
+			return true
+		}
+		if n.ended = err == io.EOF && len(n.in) > 0; n.ended {
 			return true
 		}
 		// The end of a listener wakes those who wait. A request that has begun to come is read.
