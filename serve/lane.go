@@ -149,15 +149,12 @@ func (n *lane) run() {
 			return
 		case v == plain:
 			taken, closes := n.answer()
-			if taken && !closes {
-				if n.blanks = 0; n.in[0] == 'P' {
-					n.blanks = blanksAfterPOST
-				}
-				n.in = n.in[:copy(n.in, n.in[size:])]
-				continue
-			}
 			if closes {
 				return
+			}
+			if taken {
+				n.answered(size)
+				continue
 			}
 		}
 		kept = n.hand()
@@ -209,6 +206,14 @@ func (n *lane) next(first bool) (size int, v verdict) {
 	}
 }
 
+// answered forgets a request of so many bytes.
+func (n *lane) answered(size int) {
+	if n.blanks = 0; n.in[0] == 'P' {
+		n.blanks = blanksAfterPOST
+	}
+	n.in = n.in[:copy(n.in, n.in[size:])]
+}
+
 // blanksAfterPOST is how many ends of lines net/http reads over after the body of a POST, which
 // some clients send there.
 const blanksAfterPOST = 4
@@ -224,7 +229,8 @@ func (n *lane) skip() {
 	}
 }
 
-// fill reads what has come, or that nothing more of a request will. A deadline is set unless it is zero, which leaves the one before.
+// fill reads what has come, or notes that no more of a request will. A deadline is set unless it is
+// zero, which leaves the one before.
 func (n *lane) fill(until time.Time) bool {
 	if len(n.in) == cap(n.in) {
 		n.in = append(make([]byte, 0, 2*cap(n.in)), n.in...)
