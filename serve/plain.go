@@ -62,7 +62,7 @@ const (
 // Whatever net/http would refuse, and whatever may mean something to it, is odd.
 func (r *PlainRequest) parse(in []byte) (size int, v verdict) {
 	method := "POST "
-	if in[0] == 'G' {
+	if len(in) > 0 && in[0] == 'G' {
 		method = "GET "
 	}
 	if n := min(len(in), len(method)); string(in[:n]) != method[:n] {

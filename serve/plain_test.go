@@ -276,7 +276,7 @@ func checkParsed(t *testing.T, text []byte) bool {
 }
 
 var plainSeeds = []string{
-	post("{}"), post("{}") + post("2"), post(""), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n", "POST / HTTP/1.1\r\nHost: h\r\n\r\n",
+	"", post("{}"), post("{}") + post("2"), post(""), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n", "POST / HTTP/1.1\r\nHost: h\r\n\r\n",
 	"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nx", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
 	"POST / HTTP/1.0\r\nHost: h\r\nContent-Length: 1\r\n\r\nx", "POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
 	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nx",
