@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -22,10 +23,13 @@ type lane struct {
 	cancel context.CancelFunc
 	begun  atomic.Int64 // when the request began that is answered, in ns since 1970; 0: none is
 
-	in          []byte // what came and is not answered
-	read, write time.Time
-	remote      string
-	request     PlainRequest
+	in      []byte    // what came and is not answered
+	blanks  int       // how many ends of lines may come before the next request
+	ended   bool      // the client sends nothing more
+	read    time.Time // until when something has to come
+	until   time.Time // until when an answer has to be taken
+	remote  string
+	request PlainRequest
 }
 
 // lanes are those of one listener, and what its net/http gets.
@@ -70,7 +74,7 @@ func (h *handed) Addr() net.Addr { return h.at }
 
 const (
 	laneBytes  = 2 << 10                // of what a connection's buffer begins with
-	headBytes  = 256                    // room for an answer's head
+	headBytes  = 384                    // room for an answer's head
 	keptAnswer = 256 << 10              // the longest answer whose memory is used again
 	uncounted  = 64 << 10               // the longest answer that does not count as in flight: some have room in the kernel
 	watchEvery = 100 * time.Millisecond // how often it is looked for clients that have gone
@@ -105,7 +109,7 @@ func (l *lanes) accept(from net.Listener) error {
 func (l *lanes) begin(c *connection) {
 	ctx, cancel := context.WithCancel(markContext(context.Background(), c))
 	n := &lane{connection: c, lanes: l, ctx: ctx, cancel: cancel, in: make([]byte, 0, laneBytes)}
-	n.request.Remote = n.from
+	n.request.Remote, n.request.Local = n.from, c.LocalAddr()
 	l.mu.Lock()
 	l.all[n] = struct{}{}
 	l.running.Add(1)
@@ -142,36 +146,53 @@ func (n *lane) run() {
 	for first := true; ; first = false {
 		size, v := n.next(first)
 		switch {
-		case v == plain && n.answer():
-			n.in = n.in[:copy(n.in, n.in[size:])]
 		case v == more:
 			return
-		default:
-			kept = n.hand()
-			return
+		case v == plain:
+			taken, closes := n.answer()
+			if closes {
+				return
+			}
+			if taken {
+				n.answered(size)
+				continue
+			}
 		}
+		kept = n.hand()
+		return
 	}
 }
 
 // next reads the next request. More means that there will be none.
 func (n *lane) next(first bool) (size int, v verdict) {
-	var begun time.Time // of a request that comes in parts
+	var head, body time.Time // when a request that comes in parts began to, and its body
+	if first {
+		head = time.Now()
+	}
 	for {
+		n.skip()
+		v = more
 		if len(n.in) > 0 {
-			if size, v = n.request.parse(n.in); v != more {
+			if size, v = n.request.parse(n.in); v != more && v != rest {
 				return size, v
+			}
+			if n.ended {
+				return 0, odd // what is not whole
 			}
 		}
 		now := time.Now()
 		patience, until := n.s.opt.IdleTimeout, time.Time{}
 		switch {
-		case len(n.in) > 0:
-			if begun.IsZero() {
-				begun = now
+		case v == rest:
+			if body.IsZero() {
+				body = now
 			}
-			until = begun.Add(min(bodyGrace, n.s.opt.HeaderTimeout, n.s.opt.BodyTimeout))
-		case first:
-			until = now.Add(n.s.opt.HeaderTimeout)
+			until = body.Add(min(bodyGrace, n.s.opt.BodyTimeout))
+		case first || len(n.in) > 0:
+			if head.IsZero() {
+				head = now
+			}
+			until = head.Add(n.s.opt.HeaderTimeout)
 		default:
 			if cap(n.in) > laneBytes {
 				n.in = make([]byte, 0, laneBytes)
@@ -186,7 +207,31 @@ func (n *lane) next(first bool) (size int, v verdict) {
 	}
 }
 
-// fill reads what has come. A deadline is set unless it is zero, which leaves the one before.
+// answered forgets a request of so many bytes.
+func (n *lane) answered(size int) {
+	if n.blanks = 0; n.in[0] == 'P' {
+		n.blanks = blanksAfterPOST
+	}
+	n.in = n.in[:copy(n.in, n.in[size:])]
+}
+
+// blanksAfterPOST is how many ends of lines net/http reads over after the body of a POST, which
+// some clients send there.
+const blanksAfterPOST = 4
+
+// skip reads over ends of lines that come before a request.
+func (n *lane) skip() {
+	for n.blanks > 0 && len(n.in) > 0 && (n.in[0] == '\r' || n.in[0] == '\n') {
+		n.in = n.in[:copy(n.in, n.in[1:])]
+		n.blanks--
+	}
+	if len(n.in) > 0 {
+		n.blanks = 0
+	}
+}
+
+// fill reads what has come, or notes that no more of a request will. A deadline is set unless it is
+// zero, which leaves the one before.
 func (n *lane) fill(until time.Time) bool {
 	if len(n.in) == cap(n.in) {
 		n.in = append(make([]byte, 0, 2*cap(n.in)), n.in...)
@@ -206,6 +251,9 @@ func (n *lane) fill(until time.Time) bool {
 		if read > 0 {
 			return true
 		}
+		if n.ended = err == io.EOF && len(n.in) > 0; n.ended {
+			return true
+		}
 		// The end of a listener wakes those who wait. A request that has begun to come is read.
 		woken := errors.Is(err, os.ErrDeadlineExceeded) && len(n.in) > 0 && time.Now().Before(until)
 		if err != nil && !woken {
@@ -214,8 +262,9 @@ func (n *lane) fill(until time.Time) bool {
 	}
 }
 
-// answer answers a plain request, and tells whether it has.
-func (n *lane) answer() bool {
+// answer has a plain request answered. It has not taken one that is net/http's; the connection ends
+// if it closes.
+func (n *lane) answer() (taken, closes bool) {
 	now := time.Now()
 	n.begun.Store(now.UnixNano())
 	defer n.begun.Store(0)
@@ -224,42 +273,62 @@ func (n *lane) answer() bool {
 		buffer = new([]byte)
 	}
 	out := append((*buffer)[:0], make([]byte, headBytes)...)
-	n.request.Client = n.s.opt.Trusted.forwardedClient(n.of, string(n.request.forwarded))
-	out, header, taken := n.lanes.plain.Answer(n.ctx, &n.request, out)
-	if !taken || len(header) > headBytes/2 {
+	n.request.Client = n.s.opt.Trusted.forwarded(n.of, string(n.request.forwarded))
+	a, taken := n.lanes.plain.Answer(n.ctx, &n.request, out)
+	if !taken || a.Drop {
 		n.lanes.idle.Put(buffer)
-		return false
+		return taken, a.Drop
 	}
-	status := "HTTP/1.1 200 OK\r\n"
-	if held := int64(len(out)); held > uncounted {
-		if err := n.s.Take(n.request.Client, held); err != nil {
-			status, out = "HTTP/1.1 503 Service Unavailable\r\n", append(out[:headBytes], err.Error()...)
-			header = "Content-Type: text/plain; charset=utf-8\r\n"
-		} else {
-			defer n.s.Give(n.request.Client, held)
-		}
-	}
-	var head [headBytes]byte
-	h := append(head[:0], status...)
-	h = append(append(h, header...), "Date: "...)
-	h = append(now.UTC().AppendFormat(h, http.TimeFormat), "\r\nContent-Length: "...)
-	h = append(strconv.AppendInt(h, int64(len(out)-headBytes), 10), "\r\n\r\n"...)
-	copy(out[headBytes-len(h):], h)
-	n.send(out[headBytes-len(h):])
-	if cap(out) <= keptAnswer {
-		*buffer = out
+	n.count(&a)
+	n.send(&a, now)
+	n.s.Give(n.request.Client, a.Held)
+	if cap(a.Body) <= keptAnswer {
+		*buffer = a.Body
 	}
 	n.lanes.idle.Put(buffer)
-	return true
+	return true, false
 }
 
-// send writes an answer. Who does not take it is told nothing more: the next read fails.
-func (n *lane) send(b []byte) {
-	if patience := n.s.opt.WriteTimeout; patience > 0 {
+// count counts a long answer as in flight, unless that was done. One for which there is no room
+// becomes an error.
+func (n *lane) count(a *PlainAnswer) {
+	held := int64(len(a.Body))
+	if a.Held > 0 || held <= uncounted {
+		return
+	}
+	if err := n.s.Take(n.request.Client, held); err != nil {
+		a.Status, a.Body = http.StatusServiceUnavailable, append(a.Body[:headBytes], err.Error()...)
+		a.Before, a.After = "Content-Type: text/plain; charset=utf-8\r\n", ""
+		return
+	}
+	a.Held = held
+}
+
+// send writes an answer, whose head goes into the room before its body.
+func (n *lane) send(a *PlainAnswer, now time.Time) {
+	var room [headBytes]byte
+	h := append(strconv.AppendInt(append(room[:0], "HTTP/1.1 "...), int64(a.Status), 10), ' ')
+	h = append(append(append(h, http.StatusText(a.Status)...), "\r\n"...), a.Before...)
+	if a.Dated {
+		h = append(now.UTC().AppendFormat(append(h, "Date: "...), http.TimeFormat), "\r\n"...)
+	}
+	h = append(strconv.AppendInt(append(h, "Content-Length: "...), int64(len(a.Body)-headBytes), 10), "\r\n"...)
+	h = append(append(h, a.After...), "\r\n"...)
+	if from := headBytes - len(h); from >= 0 {
+		copy(a.Body[from:], h)
+		n.write(a.Body[from:])
+	} else {
+		n.write(append(h, a.Body[headBytes:]...))
+	}
+}
+
+// write writes to a client. Who does not take it is told nothing more: the next read fails.
+func (n *lane) write(b []byte) {
+	if patience := n.s.opt.TakeTimeout; patience > 0 {
 		now := time.Now()
-		if left := n.write.Sub(now); left > patience || left < patience-patience/lateness {
-			n.write = now.Add(patience)
-			if n.SetWriteDeadline(n.write) != nil {
+		if left := n.until.Sub(now); left > patience || left < patience-patience/lateness {
+			n.until = now.Add(patience)
+			if n.SetWriteDeadline(n.until) != nil {
 				return
 			}
 		}

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"context"
+	"net"
 	"strconv"
 	"strings"
 )
@@ -11,21 +12,37 @@ import (
 // connections cost more than most answers do. What is not plain, or what it does not take, goes
 // to the handler of the same address, and so does all that comes on that connection later.
 type Plain interface {
-	// Answer appends an answer's body to out, and returns it with the answer's own lines of
-	// header, each with its end. It has not taken a request that the handler shall answer. The
-	// request is only valid until it returns; its context ends when the client has gone.
-	Answer(ctx context.Context, r *PlainRequest, out []byte) (body []byte, header string, taken bool)
+	// Answer appends an answer's body to out, and returns the answer. It has not taken a request
+	// that the handler shall answer. The request is only valid until it returns; its context ends
+	// when the client has gone, and knows the client of the connection, as ClientOf says.
+	Answer(ctx context.Context, r *PlainRequest, out []byte) (a PlainAnswer, taken bool)
 }
 
-// PlainRequest is a POST with a short body of a length that was said, and with no header that
-// changes what HTTP does.
+// PlainRequest is a POST with a short body, or a GET with none, and with no header that changes
+// what HTTP does.
 type PlainRequest struct {
-	Path, Host, Type []byte // as they were sent; Type is that of the content, nil if none was sent
-	Gzip             bool   // the client takes answers compressed so
-	Body             []byte
+	Path, Host, Type []byte        // as they were sent; Type is that of the content, nil if none was sent
+	Gzip             bool          // the client takes answers compressed so
+	Crossing         bool          // a page of a browser asks, and says where it comes from (Origin)
+	Body             []byte        // empty if none came
 	Remote           func() string // the client's address
-	Client           Client
-	forwarded        []byte // as it was sent; nil if it was not
+	Local            net.Addr      // at which the connection came in
+	Client           Client        // who asks, also through a proxy
+	forwarded        []byte        // as it was sent; nil if it was not
+}
+
+// PlainAnswer is the answer to a plain request.
+type PlainAnswer struct {
+	Status int    // 200 or another one that has a body
+	Body   []byte // behind what it was appended to
+	// Before and After are lines of the header, each with its end; the line with the body's length
+	// comes between them.
+	Before, After string
+	Dated         bool // a line with the date follows Before
+	// Held is how many bytes were counted for the answer (Server.Take), which are given back when
+	// the client has it; 0: the server counts a long answer itself.
+	Held int64
+	Drop bool // no answer: the connection is closed
 }
 
 // plainBytes is the longest plain request, its head included.
@@ -36,14 +53,18 @@ type verdict int
 
 const (
 	odd   verdict = iota // it is for net/http
-	more                 // it is not whole yet
+	more                 // its head is not whole yet
+	rest                 // its body is not whole yet
 	plain                // it is whole
 )
 
 // parse reads a request from the beginning of what has come, and returns how many bytes it takes.
 // Whatever net/http would refuse, and whatever may mean something to it, is odd.
 func (r *PlainRequest) parse(in []byte) (size int, v verdict) {
-	const method = "POST "
+	method := "POST "
+	if len(in) > 0 && in[0] == 'G' {
+		method = "GET "
+	}
 	if n := min(len(in), len(method)); string(in[:n]) != method[:n] {
 		return 0, odd
 	}
@@ -54,14 +75,14 @@ func (r *PlainRequest) parse(in []byte) (size int, v verdict) {
 		}
 		return 0, more
 	}
-	line, rest, _ := bytes.Cut(in[len(method):head+2], []byte("\r\n"))
+	line, lines, _ := bytes.Cut(in[len(method):head+2], []byte("\r\n"))
 	path, ok := bytes.CutSuffix(line, []byte(" HTTP/1.1"))
 	if !ok || len(path) == 0 || path[0] != '/' || !all(path, pathByte) {
 		return 0, odd
 	}
-	r.Path, r.Host, r.Type, r.Gzip, r.Body, r.forwarded = path, nil, nil, false, nil, nil
-	length, ok := r.header(rest)
-	if !ok || r.Host == nil || length <= 0 {
+	r.Path, r.Host, r.Type, r.Gzip, r.Crossing, r.Body, r.forwarded = path, nil, nil, false, false, nil, nil
+	length, ok := r.header(lines)
+	if !ok || r.Host == nil || method == "GET " && length > 0 {
 		return 0, odd
 	}
 	size = head + len("\r\n\r\n") + length
@@ -69,15 +90,15 @@ func (r *PlainRequest) parse(in []byte) (size int, v verdict) {
 	case size > plainBytes:
 		return 0, odd
 	case len(in) < size:
-		return 0, more
+		return 0, rest
 	}
 	r.Body = in[size-length : size]
 	return size, plain
 }
 
-// header reads the lines of a header, and returns the length of the body.
+// header reads the lines of a header, and returns the length of the body, 0 if none was said.
 func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
-	encoding := false
+	encoding, said := false, false
 	for len(lines) > 0 {
 		var line []byte
 		line, lines, _ = bytes.Cut(lines, []byte("\r\n"))
@@ -95,16 +116,19 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 			r.Type = value
 		case equalsFolded(name, "content-length"):
 			n, err := strconv.ParseUint(string(value), 10, 31)
-			ok = err == nil && length == 0
-			length = int(n)
-		case equalsFolded(name, "accept-encoding"):
+			ok = err == nil && !said
+			length, said = int(n), true
+		case named(name, "accept-encoding"):
 			ok = !encoding
 			encoding, r.Gzip = true, bytes.Contains(value, []byte("gzip"))
 		case equalsFolded(name, "x-forwarded-for"):
 			ok = r.forwarded == nil
 			r.forwarded = value
-		case equalsFolded(name, "connection"):
-			ok = equalsFolded(value, "keep-alive")
+		case named(name, "origin"):
+			ok = !r.Crossing
+			r.Crossing = true
+		case named(name, "connection"):
+			ok = named(value, "keep-alive")
 		default:
 			ok = !meaning(name)
 		}
@@ -117,8 +141,8 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 
 // meaning tells whether a header may change how a request is read or answered.
 func meaning(name []byte) bool {
-	for _, one := range []string{"transfer-encoding", "expect", "upgrade", "trailer", "te", "origin", "content-encoding", "proxy-connection", "http2-settings"} {
-		if equalsFolded(name, one) {
+	for _, one := range []string{"transfer-encoding", "expect", "upgrade", "trailer", "te", "content-encoding", "proxy-connection", "http2-settings"} {
+		if named(name, one) {
 			return true
 		}
 	}

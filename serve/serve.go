@@ -37,6 +37,7 @@ type Options struct {
 	BodyTimeout   time.Duration // for a request's body; 0 is 30 s
 	IdleTimeout   time.Duration // between requests; 0 is 5 min
 	WriteTimeout  time.Duration // for an answer, from the end of its request's headers; 0 is as long as its handler says
+	TakeTimeout   time.Duration // for a client to take the answer to a plain request; 0 is WriteTimeout
 
 	TLS *tls.Config  // nil for plain connections
 	Log *slog.Logger // nil for none
@@ -57,6 +58,7 @@ func (o *Options) complete() {
 	o.HeaderTimeout = orDefault(o.HeaderTimeout, 10*time.Second)
 	o.BodyTimeout = orDefault(o.BodyTimeout, 30*time.Second)
 	o.IdleTimeout = orDefault(o.IdleTimeout, 5*time.Minute)
+	o.TakeTimeout = orDefault(o.TakeTimeout, o.WriteTimeout)
 	if o.Trusted == nil {
 		o.Trusted = Loopback()
 	}

@@ -49,6 +49,26 @@ func ofType[T any, P printer[T]](size int, take func(v variant.Value) (T, error)
 	}
 }
 
+// printed is the built-in with another function that prints it, of a value that takes no memory.
+func (b *builtin) printed(decode func(r *serial.Reader, b []byte) []byte) *builtin {
+	b.decode = decode
+	return b
+}
+
+// asHex prints so many bytes.
+func asHex(size int) func(*serial.Reader, []byte) []byte {
+	return func(r *serial.Reader, b []byte) []byte { return variant.AppendHex(b, r.Raw(size)) }
+}
+
+// asAsset prints an asset that is one.
+func asAsset(r *serial.Reader, b []byte) []byte {
+	var a types.Asset
+	if a.Read(r); r.Err() != nil {
+		return b
+	}
+	return a.AppendJSON(b)
+}
+
 // fromText converts by the text of a value: a string, or what is converted to one.
 func fromText[T any](parse func(string) (T, error)) func(variant.Value) (T, error) {
 	return func(v variant.Value) (T, error) {
@@ -277,10 +297,10 @@ var builtins = map[string]*builtin{
 		},
 	},
 	"float128":             ofType[types.Float128](16, fromText(parseFloat128)),
-	"time_point":           ofType[types.TimePoint](8, fromText(types.ParseTimePoint)),
-	"time_point_sec":       ofType[types.TimePointSec](4, fromText(types.ParseTimePointSec)),
-	"block_timestamp_type": ofType[types.BlockTimestamp](4, fromText(types.ParseBlockTimestamp)),
-	"name":                 ofType[types.Name](8, fromString(types.ParseName)),
+	"time_point":           ofType[types.TimePoint](8, fromText(types.ParseTimePoint)).printed(func(r *serial.Reader, b []byte) []byte { return types.TimePoint(r.Int64()).AppendJSON(b) }),
+	"time_point_sec":       ofType[types.TimePointSec](4, fromText(types.ParseTimePointSec)).printed(func(r *serial.Reader, b []byte) []byte { return types.TimePointSec(r.Uint32()).AppendJSON(b) }),
+	"block_timestamp_type": ofType[types.BlockTimestamp](4, fromText(types.ParseBlockTimestamp)).printed(func(r *serial.Reader, b []byte) []byte { return types.BlockTimestamp(r.Uint32()).AppendJSON(b) }),
+	"name":                 ofType[types.Name](8, fromString(types.ParseName)).printed(func(r *serial.Reader, b []byte) []byte { return types.Name(r.Uint64()).AppendJSON(b) }),
 	"bytes": {
 		size:   1,
 		decode: func(r *serial.Reader, b []byte) []byte { return variant.AppendHex(b, r.Bytes()) },
@@ -297,13 +317,13 @@ var builtins = map[string]*builtin{
 			return serial.AppendString(b, s), err
 		},
 	},
-	"checksum160":    ofType[types.Checksum160](20, fromHex(func(c *types.Checksum160, b []byte) { copy(c[:], b) })),
-	"checksum256":    ofType[types.Checksum256](32, fromHex(func(c *types.Checksum256, b []byte) { copy(c[:], b) })),
-	"checksum512":    ofType[types.Checksum512](64, fromHex(func(c *types.Checksum512, b []byte) { copy(c[:], b) })),
+	"checksum160":    ofType[types.Checksum160](20, fromHex(func(c *types.Checksum160, b []byte) { copy(c[:], b) })).printed(asHex(20)),
+	"checksum256":    ofType[types.Checksum256](32, fromHex(func(c *types.Checksum256, b []byte) { copy(c[:], b) })).printed(asHex(32)),
+	"checksum512":    ofType[types.Checksum512](64, fromHex(func(c *types.Checksum512, b []byte) { copy(c[:], b) })).printed(asHex(64)),
 	"public_key":     ofType[types.PublicKey](34, fromText(types.ParsePublicKey)),
 	"signature":      ofType[types.Signature](66, fromText(types.ParseSignature)),
 	"symbol":         ofType[types.Symbol](8, fromString(types.ParseSymbol)),
 	"symbol_code":    symbolCode,
-	"asset":          ofType[types.Asset](16, fromString(types.ParseAsset)),
+	"asset":          ofType[types.Asset](16, fromString(types.ParseAsset)).printed(asAsset),
 	"extended_asset": ofType[types.ExtendedAsset](24, takeExtendedAsset),
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
@@ -41,6 +42,8 @@ type Codec struct {
 	tables        map[types.Name]string
 	actionResults map[types.Name]string
 	errorMessages map[uint64]string
+
+	decoders sync.Pool // of *decoder
 }
 
 type structType struct {

@@ -9,10 +9,9 @@ import (
 	"tarn/antelope/variant"
 )
 
-// decoder turns binary data into JSON.
+// decoder turns binary data into JSON. Those that a codec has used are used again.
 type decoder struct {
-	c     *Codec
-	r     *serial.Reader
+	r     serial.Reader
 	scope scope
 	path  path
 }
@@ -43,13 +42,23 @@ func (c *Codec) DecodeShort(b []byte, typ string, data []byte, budget Budget) ([
 // decode also returns how many bytes the value takes.
 func (c *Codec) decode(b []byte, typ string, data []byte, s scope, short bool) (out []byte, used int, err error) {
 	n := c.lookup(typ)
-	d := decoder{c: c, r: serial.NewReader(data), scope: s, path: newPath(n, short)}
+	d, ok := c.decoders.Get().(*decoder)
+	if !ok {
+		d = new(decoder)
+	}
+	d.r.Reset(data)
+	d.scope, d.path = s, newPath(n, short, d.path.steps[:0])
 	d.scope.depth++ // the scope of the whole
 	start := len(b)
-	if out, err = d.value(b, n); err != nil {
+	out, err = d.value(b, n)
+	used = d.r.Offset()
+	d.r.Reset(nil)
+	d.scope.budget = nil
+	c.decoders.Put(d)
+	if err != nil {
 		return b[:start], 0, err
 	}
-	return out, d.r.Offset(), nil
+	return out, used, nil
 }
 
 // unpackError is err as nodeos passes it on: an exception of the chain is itself,
@@ -107,7 +116,7 @@ func (d *decoder) builtin(b []byte, n *node) ([]byte, error) {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			if b = n.builtin.decode(d.r, b); d.r.Err() != nil {
+			if b = n.builtin.decode(&d.r, b); d.r.Err() != nil {
 				break
 			}
 		}
@@ -115,12 +124,12 @@ func (d *decoder) builtin(b []byte, n *node) ([]byte, error) {
 	case singleOptional:
 		class = "optional of built-in"
 		if d.r.Bool() {
-			b = n.builtin.decode(d.r, b)
+			b = n.builtin.decode(&d.r, b)
 		} else {
 			b = append(b, "null"...)
 		}
 	default:
-		b = n.builtin.decode(d.r, b)
+		b = n.builtin.decode(&d.r, b)
 	}
 	if err := d.r.Err(); err != nil {
 		return b, unpackError(err, "Unable to unpack ${class} type '${type}' while processing '${p}'",

@@ -38,7 +38,7 @@ func (c *Codec) EncodeJSON(b []byte, typ, json string, budget Budget) ([]byte, e
 
 func (c *Codec) encode(b []byte, typ string, v variant.Value, s scope, short bool) ([]byte, error) {
 	n := c.lookup(typ)
-	e := encoder{c: c, scope: s, path: newPath(n, short), start: len(b), extensions: true}
+	e := encoder{c: c, scope: s, path: newPath(n, short, nil), start: len(b), extensions: true}
 	e.scope.depth++ // the scope of the whole
 	known, err := c.isType(typ, &e.scope)
 	if err != nil {

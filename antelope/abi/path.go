@@ -20,8 +20,9 @@ type path struct {
 	short bool // only the type of the last step, shortened
 }
 
-func newPath(n *node, short bool) path {
-	p := path{short: short}
+// newPath begins a path, whose steps go into the room that is given.
+func newPath(n *node, short bool, steps []step) path {
+	p := path{steps: steps, short: short}
 	switch n.form {
 	case singleArray, array:
 		p.root = "ARRAY"

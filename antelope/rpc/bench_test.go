@@ -11,6 +11,7 @@ import (
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
+	"tarn/antelope/types"
 )
 
 // benchmark asks over so many connections at once.
@@ -44,9 +45,26 @@ func benchNode(b *testing.B) *node {
 		for i := range uint64(1000) {
 			f.row(k, i, serial.AppendString(serial.AppendUint64(nil, i), fmt.Sprint("row ", i)))
 		}
+		f.account("wide", wideABI)
+		k = table("wide", "wide", "rows")
+		f.table(k, 1000)
+		for i := range uint64(1000) {
+			value := serial.AppendUint64(serial.AppendUint64(serial.AppendUint64(serial.AppendUint64(nil, i), uint64(types.N("wide"))), 1_700_000_000_000_000+i), i*i)
+			f.row(k, i, append(value, make([]byte, 96)...))
+		}
+		for i := range uint64(100) {
+			f.table(state.TableKey{Code: types.N("wide"), Scope: types.Name(1<<60 | i<<50), Table: types.N("accounts")}, 1)
+		}
 	})
 	return n.start(dialect.Options{})
 }
+
+// wideABI has rows as chains' large tables have them.
+const wideABI = `{"version":"eosio::abi/1.2","structs":[{"name":"row","base":"","fields":[{"name":"id","type":"uint64"},{"name":"owner","type":"name"},
+{"name":"since","type":"time_point"},{"name":"amount","type":"int64"},{"name":"digest","type":"checksum256"},{"name":"proof","type":"checksum512"}]}],
+"tables":[{"name":"rows","index_type":"i64","key_names":[],"key_types":[],"type":"row"}]}`
+
+const wideRows = `{"json":true,"code":"wide","scope":"wide","table":"rows","lower_bound":"500","limit":10}`
 
 const benchRows = `{"json":true,"code":"eosio.token","scope":"eosio.token","table":"rows","lower_bound":"500","limit":%d}`
 
@@ -72,6 +90,7 @@ func BenchmarkCalls(b *testing.B) {
 	for _, c := range []struct{ path, body string }{
 		{"/v1/chain/get_info", ``}, {"/v1/chain/get_account", `{"account_name":"alice"}`},
 		{"/v1/chain/get_table_rows", fmt.Sprintf(benchRows, 10)}, {"/v1/chain/get_table_rows", fmt.Sprintf(benchRows, 100)},
+		{"/v1/chain/get_table_rows", wideRows}, {"/v1/chain/get_table_by_scope", `{"code":"wide","table":"accounts","limit":10}`},
 	} {
 		for _, e := range n.api.Calls() {
 			if e.Path != c.path {

@@ -71,12 +71,12 @@ func (a *API) handler(c call) dialect.Handler {
 		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take}
 		out, err := c.run(&q, r.Body, b)
 		if busy := new(serve.Busy); errors.As(err, &busy) {
-			return Faults(b[:0], dialect.TooManyBytes, busy.Bytes)
+			return Faults(b, dialect.TooManyBytes, busy.Bytes)
 		}
 		if err != nil {
 			err = a.public(c.path, err)
 			a.Log.Debug("exception while processing a request", "path", c.path, "error", err)
-			return a.fault(b[:0], err)
+			return a.fault(b, err)
 		}
 		return c.status, out
 	}

@@ -58,13 +58,13 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 		case err == nil:
 			return http.StatusOK, out
 		case errors.As(err, &refused):
-			return refused.code, append(appendFault(b[:0], refused.code, refused.text, 0, "", ""), `]}}`...)
+			return refused.code, append(appendFault(b, refused.code, refused.text, 0, "", ""), `]}}`...)
 		case errors.As(err, &busy):
-			return Faults(b[:0], dialect.TooManyBytes, busy.Bytes)
+			return Faults(b, dialect.TooManyBytes, busy.Bytes)
 		}
 		err = a.public(path, err)
 		a.Log.Debug("exception while processing a request", "path", path, "error", err)
-		return a.fault(b[:0], err)
+		return a.fault(b, err)
 	}
 }
 

@@ -26,23 +26,28 @@ type table[K comparable, V any] struct {
 	rows, ids store.Table
 }
 
+// scratch is what reading a row needs besides the row. One goroutine at a time uses it.
+type scratch struct {
+	key [64]byte
+	r   serial.Reader
+}
+
 // get reads a row of any state; false if there is none.
-func (t *table[K, V]) get(src store.Reader, k K, v *V) (bool, error) {
-	var buf [64]byte
-	value, err := src.Get(t.rows, t.key(buf[:0], k))
+func (t *table[K, V]) get(src store.Reader, s *scratch, k K, v *V) (bool, error) {
+	value, err := src.Get(t.rows, t.key(s.key[:0], k))
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
 	}
 	if err != nil {
 		return false, fmt.Errorf("read a row of %s: %w", t.name, err)
 	}
-	return true, t.unpack(value, v)
+	return true, t.unpack(value, s, v)
 }
 
-func (t *table[K, V]) unpack(value []byte, v *V) error {
-	r := serial.NewReader(value)
-	t.decode(r, v)
-	if err := r.End(); err != nil {
+func (t *table[K, V]) unpack(value []byte, s *scratch, v *V) error {
+	s.r.Reset(value)
+	t.decode(&s.r, v)
+	if err := s.r.End(); err != nil {
 		return fmt.Errorf("decode a row of %s: %w", t.name, err)
 	}
 	return nil
@@ -112,7 +117,7 @@ func (r *Rows[K, V]) find(k K) (*row[K, V], error) {
 	if e == nil {
 		if e = r.older.get(k, hash); e == nil {
 			e = &row[K, V]{key: k, hash: hash}
-			found, err := r.get(r.s.store, k, &e.value)
+			found, err := r.get(r.s.store, &r.s.scratch, k, &e.value)
 			if err != nil {
 				return nil, err
 			}

@@ -65,6 +65,7 @@ type State struct {
 	deferred // generated transactions
 	store    store.Store
 	t        *Layout
+	scratch  scratch
 	caches   []cache
 
 	noted     noted

@@ -25,13 +25,15 @@ type View struct {
 	Usages         Table[types.Name, ResourceUsage]
 
 	contract
-	view store.View
+	view    store.View
+	scratch scratch
 }
 
 // Table reads one table of a View.
 type Table[K comparable, V any] struct {
-	t   *table[K, V]
-	src store.Reader
+	t       *table[K, V]
+	src     store.Reader
+	scratch *scratch // the View's
 }
 
 // View shows what was published last to a reader, on any goroutine. Close it when
@@ -45,20 +47,19 @@ func (s *State) View() (*View, error) {
 }
 
 func (t *Layout) view(v store.View) *View {
-	return &View{
-		Accounts:       Table[types.Name, Account]{&t.accounts, v},
-		Metadata:       Table[types.Name, AccountMetadata]{&t.metadata, v},
-		RAMCorrections: Table[types.Name, RAMCorrection]{&t.ramCorrections, v},
-		Codes:          Table[CodeKey, Code]{&t.codes, v},
-		Tables:         Table[TableKey, ContractTable]{&t.contractTables, v},
-		Permissions:    Table[PermissionKey, Permission]{&t.permissions, v},
-		Links:          Table[LinkKey, PermissionLink]{&t.links, v},
-		Limits:         Table[types.Name, ResourceLimits]{&t.limits, v},
-		PendingLimits:  Table[types.Name, ResourceLimits]{&t.pendingLimits, v},
-		Usages:         Table[types.Name, ResourceUsage]{&t.usages, v},
-		contract:       contract{src: v, t: t},
-		view:           v,
-	}
+	x := &View{contract: contract{src: v, t: t}, view: v}
+	s := &x.scratch
+	x.Accounts = Table[types.Name, Account]{&t.accounts, v, s}
+	x.Metadata = Table[types.Name, AccountMetadata]{&t.metadata, v, s}
+	x.RAMCorrections = Table[types.Name, RAMCorrection]{&t.ramCorrections, v, s}
+	x.Codes = Table[CodeKey, Code]{&t.codes, v, s}
+	x.Tables = Table[TableKey, ContractTable]{&t.contractTables, v, s}
+	x.Permissions = Table[PermissionKey, Permission]{&t.permissions, v, s}
+	x.Links = Table[LinkKey, PermissionLink]{&t.links, v, s}
+	x.Limits = Table[types.Name, ResourceLimits]{&t.limits, v, s}
+	x.PendingLimits = Table[types.Name, ResourceLimits]{&t.pendingLimits, v, s}
+	x.Usages = Table[types.Name, ResourceUsage]{&t.usages, v, s}
+	return x
 }
 
 // Revision is the finished block's number.
@@ -70,7 +71,7 @@ func (v *View) Close() error { return errors.Join(v.contract.close(), v.view.Clo
 // Get returns the row at k, nil if there is none.
 func (t Table[K, V]) Get(k K) (*V, error) {
 	v := new(V)
-	found, err := t.t.get(t.src, k, v)
+	found, err := t.t.get(t.src, t.scratch, k, v)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (t Table[K, V]) EachByID(f func(*V) error) error {
 		if err != nil {
 			return fmt.Errorf("walk %s: %w", t.t.name, err)
 		}
-		if err := t.t.unpack(value, &v); err != nil {
+		if err := t.t.unpack(value, t.scratch, &v); err != nil {
 			return err
 		}
 		if err := f(&v); err != nil {
@@ -151,7 +152,7 @@ func (t Table[K, V]) Scan(from K, f func(*V) (bool, error)) error {
 	defer c.Close()
 	for ok := c.Seek(t.t.key(nil, from)); ok; ok = c.Next() {
 		var v V
-		if err := t.t.unpack(c.Value(), &v); err != nil {
+		if err := t.t.unpack(c.Value(), t.scratch, &v); err != nil {
 			return err
 		}
 		if more, err := f(&v); err != nil || !more {
@@ -164,13 +165,13 @@ func (t Table[K, V]) Scan(from K, f func(*V) (bool, error)) error {
 // Singletons returns the tables of one row.
 func (v *View) Singletons() (s Singletons, err error) {
 	err = errors.Join(
-		oneOf(v.t.global, v.src, &s.Global), oneOf(v.t.protocol, v.src, &s.Protocol), oneOf(v.t.dynamic, v.src, &s.Dynamic),
-		oneOf(v.t.resourceConfig, v.src, &s.ResourceConfig), oneOf(v.t.resourceState, v.src, &s.ResourceState))
+		oneOf(v.t.global, v, &s.Global), oneOf(v.t.protocol, v, &s.Protocol), oneOf(v.t.dynamic, v, &s.Dynamic),
+		oneOf(v.t.resourceConfig, v, &s.ResourceConfig), oneOf(v.t.resourceState, v, &s.ResourceState))
 	return s, err
 }
 
-func oneOf[V any](t table[none, V], src store.Reader, v *V) error {
-	found, err := t.get(src, none{}, v)
+func oneOf[V any](t table[none, V], in *View, v *V) error {
+	found, err := t.get(in.src, &in.scratch, none{}, v)
 	if err == nil && !found {
 		err = fmt.Errorf("the chain state has no %s: %w", t.name, ErrFormat)
 	}

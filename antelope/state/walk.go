@@ -57,19 +57,21 @@ func step(c store.Cursor, reverse bool) bool {
 }
 
 // Walk calls f with the rows from key from on, or with reverse from the last row at
-// or before it down, until f returns false.
+// or before it down, until f returns false. The row is f's only until it returns.
 func (t Table[K, V]) Walk(from K, reverse bool, f func(*V) (bool, error)) error {
 	c, err := t.src.Cursor(t.t.rows)
 	if err != nil {
 		return fmt.Errorf("walk %s: %w", t.t.name, err)
 	}
 	defer c.Close()
-	for ok := start(c, t.t.key(nil, from), reverse); ok; ok = step(c, reverse) {
-		var v V
-		if err := t.t.unpack(c.Value(), &v); err != nil {
+	v := new(V)
+	for ok := start(c, t.t.key(t.scratch.key[:0], from), reverse); ok; ok = step(c, reverse) {
+		var zero V
+		*v = zero
+		if err := t.t.unpack(c.Value(), t.scratch, v); err != nil {
 			return err
 		}
-		if more, err := f(&v); err != nil || !more {
+		if more, err := f(v); err != nil || !more {
 			return err
 		}
 	}
@@ -95,7 +97,7 @@ func (v *View) DeferredByTrxID(id types.Checksum256) (*Deferred, error) {
 
 // Resources returns the rows that accounts' limits are computed from.
 func (v *View) Resources() (c ResourceConfig, s ResourceState, err error) {
-	err = errors.Join(oneOf(v.t.resourceConfig, v.src, &c), oneOf(v.t.resourceState, v.src, &s))
+	err = errors.Join(oneOf(v.t.resourceConfig, v, &c), oneOf(v.t.resourceState, v, &s))
 	return c, s, err
 }
 

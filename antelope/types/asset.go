@@ -111,7 +111,8 @@ func (a Asset) AppendText(b []byte) []byte {
 	}
 	b = strconv.AppendUint(b, v/unit, 10)
 	if n := int(a.Symbol.Decimals()); n > 0 {
-		fraction := strconv.FormatUint(v%unit, 10)
+		var digits [20]byte
+		fraction := strconv.AppendUint(digits[:0], v%unit, 10)
 		b = append(b, '.')
 		for range n - len(fraction) {
 			b = append(b, '0')

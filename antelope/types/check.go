@@ -10,7 +10,9 @@ import (
 func check(data []byte, prefix string) []byte {
 	h := ripemd160.New()
 	h.Write(data)
-	h.Write([]byte(prefix))
+	if prefix != "" {
+		h.Write([]byte(prefix))
+	}
 	return h.Sum(nil)[:4]
 }
 

@@ -76,13 +76,22 @@ func (t TimePointSec) AppendJSON(b []byte) []byte { return variant.AppendText(b,
 func (t BlockTimestamp) AppendJSON(b []byte) []byte { return variant.AppendText(b, t.AppendText) }
 
 // AppendJSON appends the symbol in quotes.
-func (s Symbol) AppendJSON(b []byte) []byte { return variant.AppendString(b, s.String()) }
+func (s Symbol) AppendJSON(b []byte) []byte {
+	var room [16]byte
+	return variant.AppendString(b, string(s.AppendText(room[:0])))
+}
 
 // AppendJSON appends the code in quotes.
-func (c SymbolCode) AppendJSON(b []byte) []byte { return variant.AppendString(b, c.String()) }
+func (c SymbolCode) AppendJSON(b []byte) []byte {
+	var room [8]byte
+	return variant.AppendString(b, string(c.AppendText(room[:0])))
+}
 
 // AppendJSON appends the asset in quotes.
-func (a Asset) AppendJSON(b []byte) []byte { return variant.AppendString(b, a.String()) }
+func (a Asset) AppendJSON(b []byte) []byte {
+	var room [32]byte
+	return variant.AppendString(b, string(a.AppendText(room[:0])))
+}
 
 // AppendJSON appends an object.
 func (a ExtendedAsset) AppendJSON(b []byte) []byte {

@@ -1,6 +1,7 @@
 package variant
 
 import (
+	"encoding/hex"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -58,11 +59,7 @@ func appendEscape(b []byte, s string) []byte {
 
 // AppendHex appends data as a JSON string of hex digits.
 func AppendHex(b, data []byte) []byte {
-	b = append(b, '"')
-	for _, c := range data {
-		b = append(b, hexDigits[c>>4], hexDigits[c&15])
-	}
-	return append(b, '"')
+	return append(hex.AppendEncode(append(b, '"'), data), '"')
 }
 
 // AppendUint64 appends v, as a string if it is over 0xffffffff.

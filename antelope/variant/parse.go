@@ -102,12 +102,19 @@ func (p *parser) fail(kind *exception.Kind, format string, values ...any) {
 	p.pos = len(p.s)
 }
 
-// room makes room for one more in a list, whose elements take size bytes each.
-func room[T any](p *parser, list []T, size int64) []T {
+// first is how many members the outermost object has room for at first: most parameters are no
+// more.
+const first = 8
+
+// room makes room for one more in a list at a depth, whose elements take size bytes each.
+func room[T any](p *parser, list []T, size int64, depth int) []T {
 	if len(list) < cap(list) {
 		return list
 	}
 	more := max(1, len(list))
+	if depth == 0 {
+		more = max(first, len(list))
+	}
 	p.owe(size * int64(len(list)+more)) // the old place is garbage, but not gone
 	return append(make([]T, 0, len(list)+more), list...)
 }
@@ -167,8 +174,12 @@ func (p *parser) readQuoted() string {
 	for p.pos < len(p.s) {
 		switch p.s[p.pos] {
 		case '"':
-			b.WriteString(p.s[from:p.pos])
+			last := p.s[from:p.pos]
 			p.pos++
+			if b.Len() == 0 { // nothing was escaped: it is a part of the text
+				return last
+			}
+			b.WriteString(last)
 			p.owe(int64(b.Len()))
 			return b.String()
 		case '\\':
@@ -309,7 +320,7 @@ func (p *parser) array(depth int) Value {
 			p.end(ErrElements)
 			break
 		}
-		list = room(p, list, valueSize)
+		list = room(p, list, valueSize, depth)
 		list = append(list, p.value(depth+1))
 	}
 	return Value{}
@@ -338,7 +349,7 @@ func (p *parser) object(depth int) Value {
 			p.fail(exception.FCParseError, "Expected ':' after key \"${key}\"", "key", key)
 		}
 		p.pos++
-		v.list, v.keys = room(p, v.list, memberSize), room(p, v.keys, 0)
+		v.list, v.keys = room(p, v.list, memberSize, depth), room(p, v.keys, 0, depth)
 		if len(v.keys) >= manyMembers {
 			p.owe(indexSize)
 		}

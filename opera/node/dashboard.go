@@ -143,13 +143,6 @@ func (v *shown) figures() []dashboard.Figure {
 		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count, Help: "Blocks; peers claim them", Value: v.headGauge(func() float64 {
 			return max(0, float64(v.highest)-float64(v.at.block))
 		})},
-		dashboard.Figure{Group: group, Title: "Epoch", Unit: dashboard.Count, Value: v.known(func() float64 {
-			return float64(v.at.epoch)
-		})},
-		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count,
-			Help: "Blocks; peers claim them", Value: v.known(func() float64 {
-				return max(0, float64(v.highest)-float64(v.at.block))
-			})},
 		dashboard.Figure{Group: group, Title: "Validator", Unit: dashboard.Text, Words: func() string {
 			r := v.m.beside.Load()
 			switch {

@@ -47,12 +47,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Answer implements serve.Plain.
-func (e *endpoint) Answer(
-	ctx context.Context, r *serve.PlainRequest, out []byte,
-) (body []byte, header string, taken bool) {
+func (e *endpoint) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
 	handler := e.http.Load()
 	if handler == nil {
-		return nil, "", false
+		return a, false
 	}
 	return handler.Answer(ctx, r, out)
 }

@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"sync/atomic"
 
 	"tarn/serve"
@@ -32,30 +33,26 @@ func newPlainly(q *quick, of hosts, z *zippers, o *HTTPOptions) *plainly {
 const zipFrom = 1400
 
 // Answer implements serve.Plain.
-func (h *Handler) Answer(
-	ctx context.Context, r *serve.PlainRequest, out []byte,
-) (body []byte, header string, taken bool) {
+func (h *Handler) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
 	if h.plain == nil {
-		return nil, "", false
+		return a, false
 	}
 	return h.plain.answer(ctx, r, out)
 }
 
-func (p *plainly) answer(
-	ctx context.Context, r *serve.PlainRequest, out []byte,
-) (body []byte, header string, taken bool) {
-	if string(r.Type) != "application/json" || len(r.Body) > quickBytes || !under(string(r.Path), p.prefix) ||
-		!p.allowed(r.Host) {
-		return nil, "", false
+func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
+	if r.Crossing || string(r.Type) != "application/json" || len(r.Body) > quickBytes || !under(string(r.Path), p.prefix) || !p.allowed(r.Host) {
+		return a, false
 	}
-	body, taken = p.quick.answer(ctx, r.Client, r.Body, out, r.Remote)
+	body, taken := p.quick.answer(ctx, r.Client, r.Body, out, r.Remote)
 	if !taken {
-		return nil, "", false
+		return a, false
 	}
+	a = serve.PlainAnswer{Status: http.StatusOK, Body: body, Before: p.header, Dated: true}
 	if text := body[len(out):]; r.Gzip && len(text) >= zipFrom {
-		return p.zip(body, len(out))
+		return p.zip(a, len(out))
 	}
-	return body, p.header, true
+	return a, true
 }
 
 func (p *plainly) allowed(host []byte) bool {
@@ -70,14 +67,15 @@ func (p *plainly) allowed(host []byte) bool {
 	return true
 }
 
-// zip compresses what a body has from a place on.
-func (p *plainly) zip(body []byte, from int) ([]byte, string, bool) {
-	to := bytes.NewBuffer(make([]byte, 0, from+len(body)/2))
-	to.Write(body[:from])
+// zip compresses what an answer's body has from a place on.
+func (p *plainly) zip(a serve.PlainAnswer, from int) (serve.PlainAnswer, bool) {
+	to := bytes.NewBuffer(make([]byte, 0, from+len(a.Body)/2))
+	to.Write(a.Body[:from])
 	z := p.zippers.take(to)
 	defer p.zippers.give(z)
-	if _, err := z.Write(body[from:]); err != nil || z.Close() != nil {
-		return nil, "", false
+	if _, err := z.Write(a.Body[from:]); err != nil || z.Close() != nil {
+		return a, false
 	}
-	return to.Bytes(), p.header + "Content-Encoding: gzip\r\n", true
+	a.Body, a.Before = to.Bytes(), p.header+"Content-Encoding: gzip\r\n"
+	return a, true
 }

@@ -21,13 +21,14 @@ func plainAnswer(t *testing.T, h *Handler, body, host, path string, zip bool) st
 	r := &serve.PlainRequest{Path: []byte(path), Host: []byte(host), Type: []byte("application/json"), Gzip: zip,
 		Body: []byte(body), Remote: func() string { return "" }}
 	const before = "what was there"
-	out, header, taken := h.Answer(t.Context(), r, []byte(before))
+	a, taken := h.Answer(t.Context(), r, []byte(before))
 	if !taken {
 		return ""
 	}
-	rest, ok := strings.CutPrefix(string(out), before)
-	if !ok {
-		t.Fatalf("%q", out)
+	header := a.Before
+	rest, ok := strings.CutPrefix(string(a.Body), before)
+	if !ok || a.Status != http.StatusOK || !a.Dated || a.After != "" {
+		t.Fatalf("%+v", a)
 	}
 	if strings.Contains(header, "Content-Encoding: gzip\r\n") {
 		rest = unzip(t, rest)

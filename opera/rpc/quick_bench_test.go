@@ -54,11 +54,11 @@ func BenchmarkAnswers(b *testing.B) {
 			var out []byte
 			b.ReportAllocs()
 			for b.Loop() {
-				body, _, taken := h.Answer(b.Context(), r, out[:0])
+				a, taken := h.Answer(b.Context(), r, out[:0])
 				if !taken {
 					b.Fatal("it is not taken")
 				}
-				out = body
+				out = a.Body
 			}
 			b.ReportMetric(float64(len(out)), "bytes")
 		})

@@ -3,6 +3,7 @@ package dialect
 import (
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -29,14 +30,14 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, BadTarget, 0)
 		return
 	}
-	if !l.allows(r) {
+	if local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr); !l.allows(r.Host, local) {
 		l.refuse(w, BadHost, 0)
 		return
 	}
 	if l.tooLarge(w, r) {
 		return
 	}
-	l.allowOrigins(h)
+	s.allowOrigins(h)
 	if r.Method == http.MethodOptions {
 		l.write(w, http.StatusOK, []byte("{}"))
 		return
@@ -50,17 +51,14 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if s.opt.Served != nil {
-		s.opt.Served(r.RequestURI)
-	}
 	l.call(w, r, e, body)
 }
 
 // values of headers that are the same in every answer
 var jsonType, textType = []string{"application/json"}, []string{"text/plain"}
 
-func (l *listener) allowOrigins(h http.Header) {
-	o := &l.s.opt
+func (s *Server) allowOrigins(h http.Header) {
+	o := &s.opt
 	if o.AllowOrigin != "" {
 		h.Set("Access-Control-Allow-Origin", o.AllowOrigin)
 	}
@@ -132,20 +130,19 @@ func (l *listener) body(w http.ResponseWriter, r *http.Request) (body string, ok
 	}
 }
 
-// call lets the endpoint answer a request.
+// call lets the endpoint answer a request, whose body is in flight meanwhile.
 func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, body string) {
 	s := l.s
 	if e.Text {
 		w.Header()["Content-Type"] = textType
 	}
-	begin := time.Now()
-	status, answer, ok := s.handle(e, r, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories, server: s})
+	status, answer, ok := s.handle(e, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories, server: s}, s.buffer())
+	if err := r.Body.Close(); err != nil {
+		s.opt.Log.Debug("close the body of a request", "error", err)
+	}
 	if !ok {
 		s.edge.Drop(w)
 		return
-	}
-	if s.opt.Answered != nil {
-		s.opt.Answered(Answered{Target: r.RequestURI, Status: status, Bytes: len(answer), Took: time.Since(begin)})
 	}
 	busy := new(serve.Busy)
 	of := serve.ClientOf(r.Context())
@@ -159,15 +156,14 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 	s.release(answer)
 }
 
-// handle calls the endpoint when it is its turn, while the request's body and what it takes
-// besides are in flight. ok is false if the client was gone before.
-func (s *Server) handle(e *Endpoint, from *http.Request, r *Request) (status int, answer []byte, ok bool) {
-	defer func() {
-		s.edge.Give(serve.ClientOf(r.Context), r.taken)
-		if err := from.Body.Close(); err != nil {
-			s.opt.Log.Debug("close the body of a request", "error", err)
-		}
-	}()
+// handle calls the endpoint when it is its turn. What the request takes besides its body is in
+// flight meanwhile. ok is false if the client was gone before.
+func (s *Server) handle(e *Endpoint, r *Request, b []byte) (status int, answer []byte, ok bool) {
+	begin, before := time.Now(), len(b)
+	if s.opt.Served != nil {
+		s.opt.Served(r.Target)
+	}
+	defer func() { s.edge.Give(serve.ClientOf(r.Context), r.taken) }()
 	if len(r.Body) > largeBody && !e.Waits {
 		end, err := s.large.Take(r.Context, serve.ClientOf(r.Context))
 		if err != nil {
@@ -182,7 +178,10 @@ func (s *Server) handle(e *Endpoint, from *http.Request, r *Request) (status int
 		}
 		defer end()
 	}
-	status, answer = e.Handle(r, s.buffer())
+	status, answer = e.Handle(r, b)
+	if s.opt.Answered != nil {
+		s.opt.Answered(Answered{Target: r.Target, Status: status, Bytes: len(answer) - before, Took: time.Since(begin)})
+	}
 	return status, answer, true
 }
 

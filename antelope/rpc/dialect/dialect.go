@@ -51,8 +51,8 @@ func (r *Request) Take(bytes int64) error {
 	return nil
 }
 
-// Handler answers a request: it appends the body to b, which is empty, and returns
-// it with the status. It is called from many goroutines, of requests that have waited
+// Handler answers a request: it appends the body to b, which may have something already, and
+// returns it with the status. It is called from many goroutines, of requests that have waited
 // for their turn if it is not one that Waits.
 type Handler func(r *Request, b []byte) (status int, body []byte)
 
@@ -152,7 +152,7 @@ func New(o Options, faults Faults) *Server {
 	procs := runtime.GOMAXPROCS(0)
 	s := &Server{opt: o, faults: faults, large: serve.NewTurns(procs, max(1, procs/2), largeWaits), endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
 		MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
-		Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, Log: o.Log,
+		Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, TakeTimeout: o.WriteTimeout, Log: o.Log,
 	})}
 	for _, h := range o.Hosts {
 		host, _ := SplitHostPort(h)

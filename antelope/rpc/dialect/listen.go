@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"path/filepath"
 	"strings"
@@ -19,6 +18,7 @@ type listener struct {
 	address    string // as it was configured: a Host header that equals it is good
 	categories Category
 	unix       bool
+	lines      lines // of answers to plain requests
 }
 
 // IsUnixSocket tells whether an address is the path of a unix socket.
@@ -48,10 +48,14 @@ func (s *Server) Listen(ctx context.Context, address, dir string, c Category) ([
 	if err != nil {
 		return nil, fmt.Errorf("listen for HTTP at %s: %w", address, err)
 	}
+	l := &listener{s: s, address: address, categories: c, unix: IsUnixSocket(address)}
+	if l.lines, err = s.lines(); err != nil {
+		return nil, err
+	}
 	addrs := make([]net.Addr, len(bound))
 	for i, b := range bound {
 		addrs[i] = b.Addr()
-		if err = s.edge.Serve(b, &listener{s, address, c, IsUnixSocket(address)}); err != nil {
+		if err = s.edge.ServePlain(b, l, l); err != nil {
 			for _, b := range bound[i+1:] {
 				err = errors.Join(err, b.Close())
 			}
@@ -76,23 +80,24 @@ func bind(ctx context.Context, address, dir string) ([]net.Listener, error) {
 	return []net.Listener{l}, nil
 }
 
-// allows tells whether a Host header may be meant for this address.
-func (l *listener) allows(r *http.Request) bool {
-	if l.unix || l.s.opt.AnyHost || r.Host == l.address {
+// allows tells whether a Host header may be meant for this address, at which a connection came
+// in at local.
+func (l *listener) allows(named string, local net.Addr) bool {
+	if l.unix || l.s.opt.AnyHost || named == l.address {
 		return true
 	}
-	if r.Host == "" {
+	if named == "" {
 		return false
 	}
-	host, _ := SplitHostPort(r.Host)
+	host, _ := SplitHostPort(named)
 	ip, err := netip.ParseAddr(host)
 	if err != nil {
 		return l.s.hosts[host]
 	}
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	at, ok := local.(*net.TCPAddr)
 	if !ok {
 		return false
 	}
-	own := local.AddrPort().Addr()
+	own := at.AddrPort().Addr()
 	return own.Unmap() == ip.Unmap()
 }
