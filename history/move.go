@@ -29,7 +29,7 @@ func (l *Log) Move(before uint64) (moved bool, err error) {
 	s.dir = l.o.OldDir
 	l.mu.Unlock()
 	// Nobody looks for it there any more.
-	if err := errors.Join(l.files.forget(from), vfs.RemoveDurably(l.o.FS, from)); err != nil {
+	if err := errors.Join(l.files.Forget(from), vfs.RemoveDurably(l.o.FS, from)); err != nil {
 		return true, fmt.Errorf("remove %s, which was moved to %s: %w", from, to, err)
 	}
 	return true, nil

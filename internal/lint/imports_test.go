@@ -78,7 +78,7 @@ var rules = []rule{
 	{"node", []string{"store", "serve/systemd", "probe", "internal/..."}},
 	{"writer", []string{"internal/..."}},
 	// What is written once: it knows the disk, and no protocol.
-	{"history/...", []string{"history/...", "store/vfs", "store/vfs/logtail", "internal/..."}},
+	{"history/...", []string{"history/...", "store/vfs", "store/vfs/handles", "store/vfs/logtail", "internal/..."}},
 
 	{"opera/inter/...", []string{"opera/inter/...", "internal/..."}},
 	{"opera/dag/...", []string{"opera/inter", "opera/dag/...", "internal/..."}},
