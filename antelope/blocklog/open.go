@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"regexp"
 
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -109,13 +110,26 @@ func (l opening) removeUnfinished() error {
 	base := workingBase(l.o.Dir)
 	vacuumed := base + ".tmp"
 	sums := filepath.Join(l.o.Dir, SumsName) + ".tmp"
-	for _, path := range []string{logPath(base) + ".tmp", indexPath(base) + ".tmp", logPath(vacuumed), indexPath(vacuumed), sums} {
+	paths := []string{logPath(base) + ".tmp", indexPath(base) + ".tmp", logPath(vacuumed), indexPath(vacuumed), sums}
+	names, err := l.o.FS.List(l.o.Dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if copyName.MatchString(name) {
+			paths = append(paths, filepath.Join(l.o.Dir, name))
+		}
+	}
+	for _, path := range paths {
 		if err := removeFile(l.o.FS, path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// copyName is that of a copy of the log, or of its end, while it is made.
+var copyName = regexp.MustCompile(`^blocks(-bad-tail-.*)?\.log` + regexp.QuoteMeta(vfs.NewSuffix) + `$`)
 
 // removeAll leaves no log, as block-log-retain-blocks = 0 wants it.
 func (l opening) removeAll() error {
@@ -313,9 +327,6 @@ func (l opening) setAside(f vfs.File, from, to int64, next uint32) error {
 		path = filepath.Join(l.o.Dir, fmt.Sprintf("%s-%d.log", name, i))
 	}
 	if err := vfs.CopyRange(l.o.FS, f, from, to, path); err != nil {
-		return fmt.Errorf("save damaged end of block log: %w", err)
-	}
-	if err := l.o.FS.SyncDir(l.o.Dir); err != nil {
 		return fmt.Errorf("save damaged end of block log: %w", err)
 	}
 	l.recovery.CutBytes, l.recovery.CutFile = to-from, path

@@ -129,11 +129,7 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 		t.Logger.Warn("Recovered only up to a block; the next one is damaged", "block", done.Head, "error", v.reason, "rest", done.Tail)
 	}
 	base := workingBase(t.Dir)
-	temporary := logPath(base) + ".tmp"
-	if err := vfs.CopyRange(t.FS, f, 0, e.end, temporary); err != nil {
-		return done, err
-	}
-	if err := vfs.RenameDurably(t.FS, temporary, logPath(base)); err != nil {
+	if err := vfs.CopyRange(t.FS, f, 0, e.end, logPath(base)); err != nil {
 		return done, err
 	}
 	job := &indexJob{fs: t.FS, source: s, path: indexPath(base), extent: e, first: s.preamble.First}
