@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"tarn/antelope/partlog"
 	"tarn/store/vfs"
 )
 
@@ -80,7 +81,7 @@ type tail struct {
 }
 
 // createTail begins the file with a mark, durably but for its name.
-func createTail(fs FS, path string, m tailMark) (*tail, error) {
+func createTail(fs partlog.FS, path string, m tailMark) (*tail, error) {
 	f, err := fs.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
@@ -117,7 +118,7 @@ func (t *tail) write(records []byte) error {
 }
 
 // readTail reads what a crash left: the mark and the records from there on.
-func readTail(fs FS, path string) (m tailMark, records []byte, ok bool, err error) {
+func readTail(fs partlog.FS, path string) (m tailMark, records []byte, ok bool, err error) {
 	if ok, err := fs.Exists(path); err != nil || !ok {
 		return tailMark{}, nil, false, err
 	}

@@ -9,7 +9,7 @@ import (
 	"math"
 	"slices"
 
-	"tarn/antelope/blocklog"
+	"tarn/antelope/partlog"
 	"tarn/antelope/serial"
 	"tarn/antelope/survey"
 	"tarn/antelope/tracelog/clog"
@@ -21,7 +21,7 @@ import (
 // VerifyOptions say which folder is read, and who is told.
 type VerifyOptions struct {
 	Dir string
-	FS  blocklog.FS // nil for the machine's own
+	FS  partlog.FS // nil for the machine's own
 
 	survey.Reporter
 }
@@ -30,7 +30,7 @@ type VerifyOptions struct {
 // of what could not be read at all.
 func Verify(o VerifyOptions) (total survey.Counts, err error) {
 	if o.FS == nil {
-		o.FS = blocklog.OS
+		o.FS = partlog.OS
 	}
 	names, err := o.FS.List(o.Dir)
 	if err != nil {
