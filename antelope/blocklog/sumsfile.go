@@ -74,8 +74,7 @@ func sumsHeader(first uint32) []byte {
 	b := append(make([]byte, 0, sumsHeaderBytes), sumsMagic...)
 	b = binary.LittleEndian.AppendUint32(b, sumsVersion)
 	b = binary.LittleEndian.AppendUint32(b, first)
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	return append(b, 0, 0, 0, 0)
+	return append(partlog.Seal(b, 0), 0, 0, 0, 0)
 }
 
 func decodeSumsHeader(b []byte) (first uint32, ok bool) {

@@ -44,13 +44,15 @@ func (m tailMark) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, m.record)
 	b = binary.LittleEndian.AppendUint64(b, uint64(m.durable))
 	b = binary.LittleEndian.AppendUint32(b, m.kept)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+	return partlog.Seal(b, from)
 }
 
 func decodeTailMark(b []byte) (m tailMark, ok bool) {
-	if len(b) < tailHeaderBytes || string(b[:8]) != tailMagic ||
-		binary.LittleEndian.Uint32(b[8:]) != tailVersion ||
-		binary.LittleEndian.Uint32(b[36:]) != crc32.Checksum(b[:36], castagnoli) {
+	if len(b) < tailHeaderBytes {
+		return tailMark{}, false
+	}
+	b, ok = partlog.Unseal(b[:tailHeaderBytes])
+	if !ok || string(b[:8]) != tailMagic || binary.LittleEndian.Uint32(b[8:]) != tailVersion {
 		return tailMark{}, false
 	}
 	m.first = binary.LittleEndian.Uint32(b[12:])

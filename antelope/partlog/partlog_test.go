@@ -3,6 +3,7 @@ package partlog
 import (
 	"errors"
 	"fmt"
+	iofs "io/fs"
 	"log/slog"
 	"path"
 	"slices"
@@ -303,5 +304,34 @@ func TestALogInOneFileHasNoParts(t *testing.T) {
 	found, err := c.Use(5, func(Part, vfs.File) error { return nil })
 	if found || err != nil || c.Len() != 0 || c.Behind(7) != 7 || c.LetGo(100) != nil || c.Close() != nil {
 		t.Error("there is a part")
+	}
+}
+
+// A mark says what was written, or that it is not whole.
+func TestADamagedMarkSaysNothing(t *testing.T) {
+	mem := memfs.New()
+	if _, err := ReadMark(mem, "/log/mark", 100); !errors.Is(err, iofs.ErrNotExist) {
+		t.Errorf("there is none: %v", err)
+	}
+	must(t, vfs.MkdirAll(mem, "/log"))
+	n, err := WriteMark(mem, "/log/mark", []byte("up to here"))
+	must(t, err)
+	if said, err := ReadMark(mem, "/log/mark", int64(n)); err != nil || string(said) != "up to here" {
+		t.Errorf("it says %q, %v", said, err)
+	}
+	whole := mem.Blob("/log/mark").Bytes()
+	for i := range 8 * len(whole) {
+		bad := slices.Clone(whole)
+		bad[i/8] ^= 1 << (i % 8)
+		mem.Put("/log/mark", memfs.NewBlob(bad))
+		if said, err := ReadMark(mem, "/log/mark", 100); !errors.Is(err, ErrMark) {
+			t.Fatalf("bit %d is wrong, and it says %q, %v", i, said, err)
+		}
+	}
+	for i := range whole {
+		mem.Put("/log/mark", memfs.NewBlob(whole[:i]))
+		if said, err := ReadMark(mem, "/log/mark", 100); !errors.Is(err, ErrMark) {
+			t.Fatalf("%d bytes say %q, %v", i, said, err)
+		}
 	}
 }

@@ -131,7 +131,7 @@ func (s *scanner) cut(what string) *survey.Mend {
 			err = f.Sync()
 		}
 		if err = errors.Join(err, f.Close()); err == nil && lower != "" {
-			err = vfs.WriteDurably(files, lower, m.append(nil))
+			err = m.write(files, lower)
 		}
 		return err
 	}}
@@ -226,5 +226,5 @@ func (s *scanner) checkMark(torn bool) error {
 // remark writes the mark for the whole entries.
 func (s *scanner) remark() *survey.Mend {
 	path, files, to := markPath(s.pair), s.o.FS, s.newMark()
-	return &survey.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
+	return &survey.Mend{What: "write " + path + " for what the log has", Do: func() error { return to.write(files, path) }}
 }

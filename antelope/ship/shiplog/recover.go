@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/logtail"
@@ -19,9 +21,14 @@ func (l *Log) recover() error {
 	if err != nil {
 		return err
 	}
-	m, marked, err := l.readMark()
-	if err != nil {
-		return err
+	m, odd := readMark(l.fs, l.o.markPath())
+	marked := odd == nil
+	switch {
+	case marked || errors.Is(odd, fs.ErrNotExist):
+	case errors.Is(odd, partlog.ErrMark):
+		l.o.Logger.Warn("The mark of a history log is damaged. Without it only the last entry of the log is looked at: `tarn history verify` looks at all", "error", odd)
+	default:
+		return odd
 	}
 	l.mark = m
 	switch {

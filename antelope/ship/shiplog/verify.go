@@ -150,20 +150,16 @@ func (s *scanner) findMark() error {
 	if s.part != nil {
 		return nil
 	}
-	l := &Log{o: Options{Name: s.o.Name, Dir: s.o.Dir}, fs: s.o.FS}
-	m, ok, err := l.readMark()
-	if err != nil {
+	m, err := readMark(s.o.FS, markPath(s.pair))
+	switch {
+	case err == nil:
+		s.mark = &m
+	case errors.Is(err, partlog.ErrMark):
+		s.found(survey.Finding{Path: markPath(s.pair), Offset: -1, Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if ok {
-		s.mark = &m
-		return nil
-	}
-	there, err := s.o.FS.Exists(l.o.markPath())
-	if there {
-		s.found(survey.Finding{Path: l.o.markPath(), Offset: -1, Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
-	}
-	return err
+	return nil
 }
 
 // entry reads the entry that is next, or goes on behind it at the next whole one.
