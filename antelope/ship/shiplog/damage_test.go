@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/adler32"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -299,6 +300,29 @@ func TestAPrunedLogInThePlaceOfAnEmptyOneIsTakenOver(t *testing.T) {
 		}
 		if err := x.log.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Without its mark a log is taken for one of nodeos', whose last entry is looked at. If the mark is there
+// and damaged, somebody has to know.
+func TestADamagedMarkIsTold(t *testing.T) {
+	x := grown(t, rand.New(rand.NewPCG(seed(t), 21)), kinds()["whole"], 40)
+	for _, damaged := range []bool{false, true} {
+		if damaged {
+			flip(t, x.o.FS, x.o.markPath(), 5, 1)
+		}
+		var told strings.Builder
+		x.o.Logger = slog.New(slog.NewTextHandler(&told, nil))
+		if err := x.open(); err != nil {
+			t.Fatal(err)
+		}
+		x.check()
+		if err := x.log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(told.String(), "mark of a history log is damaged") != damaged {
+			t.Errorf("damaged %v, and told is %q", damaged, told.String())
 		}
 	}
 }
