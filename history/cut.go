@@ -48,7 +48,7 @@ func (l *Log) cut(next uint64) error {
 		l.segments = l.segments[:len(l.segments)-1]
 	}
 	s := l.last()
-	if err := l.files.forget(s.path()); err != nil {
+	if err := l.files.Forget(s.path()); err != nil {
 		return err
 	}
 	f, err := l.o.FS.Open(s.path(), true)
@@ -177,7 +177,7 @@ func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
 func (l *Log) verifyOffsets(s *segment) error {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.files.use(s.path(), func(f vfs.File) error {
+	return l.files.Use(s.path(), func(f vfs.File) error {
 		_, err := readOffsets(f, s)
 		return err
 	})

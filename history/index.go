@@ -93,7 +93,7 @@ func OpenIndex(o IndexOptions) (*Index, error) {
 	}
 	x := &Index{o: o, files: newFiles(o.FS), memory: map[string][]memoryPosting{}, next: 1}
 	if err := x.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open index %s: %w", o.Dir, err), x.files.close())
+		return nil, errors.Join(fmt.Errorf("open index %s: %w", o.Dir, err), x.files.Close())
 	}
 	return x, nil
 }
@@ -181,7 +181,7 @@ func (x *Index) findIn(key []byte, from, to uint64, each func(number uint64, val
 	runs, handles, last, err := x.take(key, from, to)
 	defer func() {
 		for _, h := range handles {
-			x.files.leave(h) //nolint:errcheck // a file that was only read
+			x.files.Leave(h) //nolint:errcheck // a file that was only read
 		}
 	}()
 	if err != nil {
@@ -190,7 +190,7 @@ func (x *Index) findIn(key []byte, from, to uint64, each func(number uint64, val
 	more := true
 	for i := 0; i < len(runs) && more; i++ {
 		r := runs[i]
-		err := r.scan(handles[i].file, r.seek(key, from), func(p *posting) (bool, error) {
+		err := r.scan(handles[i].File, r.seek(key, from), func(p *posting) (bool, error) {
 			c := bytes.Compare(p.key, key)
 			if c == 0 && p.number > to {
 				return false, nil
@@ -350,7 +350,7 @@ func (x *Index) merge() (bool, error) {
 // replace puts a run that was written in the place of the newest n, and makes that durable.
 // Then is called when the run is to be seen.
 func (x *Index) replace(n int, r *run, then func()) error {
-	if err := x.files.use(r.path, r.open); err != nil {
+	if err := x.files.Use(r.path, r.open); err != nil {
 		return err
 	}
 	x.mu.RLock()
@@ -376,7 +376,7 @@ func (x *Index) settleList(runs, gone []*run, next uint64, written int64, then f
 	}
 	x.mu.Unlock()
 	for _, r := range gone {
-		if err := errors.Join(x.files.forget(r.path), vfs.RemoveDurably(x.o.FS, r.path)); err != nil {
+		if err := errors.Join(x.files.Forget(r.path), vfs.RemoveDurably(x.o.FS, r.path)); err != nil {
 			return err
 		}
 		x.gone = x.gone[1:]
@@ -456,7 +456,7 @@ func (x *Index) Verify(report func(error), read func(bytes int64) error) error {
 	runs := x.runs
 	x.mu.RUnlock()
 	for _, r := range runs {
-		err := x.files.use(r.path, func(f vfs.File) error { return r.verify(f, report) })
+		err := x.files.Use(r.path, func(f vfs.File) error { return r.verify(f, report) })
 		if err != nil {
 			report(err)
 		}
@@ -471,7 +471,7 @@ func (x *Index) Verify(report func(error), read func(bytes int64) error) error {
 }
 
 // Close closes the files.
-func (x *Index) Close() error { return x.files.close() }
+func (x *Index) Close() error { return x.files.Close() }
 
 const (
 	listName  = "RUNS"

@@ -389,7 +389,7 @@ func TestTriesToMakeARunAgainLeaveNoFiles(t *testing.T) {
 	}
 	spoiled(path, len(mem.Blob(path).Bytes())-1)          // its end
 	spoiled(segmentPath("/log", 1), headerSize+entryHead) // its first entry
-	l.files.forget(segmentPath("/log", 1))                //nolint:errcheck // opened anew
+	l.files.Forget(segmentPath("/log", 1))                //nolint:errcheck // opened anew
 	before := mem.Paths()
 	for range 3 {
 		if _, err := OpenIndex(smallIndex(mem, l)); !errors.As(err, new(*CorruptError)) ||

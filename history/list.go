@@ -69,7 +69,7 @@ func (m *merging) next() bool {
 		one := *m.run
 		one.blocks = m.run.blocks[m.block : m.block+1]
 		m.block++
-		m.err = one.scan(m.handle.file, 0, func(p *posting) (bool, error) {
+		m.err = one.scan(m.handle.File, 0, func(p *posting) (bool, error) {
 			m.queue = append(m.queue, posting{bytes.Clone(p.key), p.number, bytes.Clone(p.value)})
 			return true, nil
 		})
@@ -83,7 +83,7 @@ func (m *merging) next() bool {
 
 func (m *merging) stop() {
 	if m.handle != nil {
-		m.err = errors.Join(m.err, m.files.leave(m.handle))
+		m.err = errors.Join(m.err, m.files.Leave(m.handle))
 	}
 }
 
@@ -183,9 +183,9 @@ func (x *Index) openRun(r *run) error {
 	if !there {
 		return corrupt(r.path, 0, "missing")
 	}
-	err = x.files.use(r.path, r.open)
+	err = x.files.Use(r.path, r.open)
 	if err != nil {
-		return errors.Join(err, x.files.forget(r.path))
+		return errors.Join(err, x.files.Forget(r.path))
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (x *Index) openRun(r *run) error {
 // loadList reads which runs there are, and which are being removed.
 func (x *Index) loadList() (listed []*run, gone []uint64, err error) {
 	var raw []byte
-	err = x.files.use(x.listPath(), func(f vfs.File) error {
+	err = x.files.Use(x.listPath(), func(f vfs.File) error {
 		size, err := f.Size()
 		if err != nil {
 			return err
@@ -204,7 +204,7 @@ func (x *Index) loadList() (listed []*run, gone []uint64, err error) {
 		raw = make([]byte, size)
 		return vfs.ReadFull(f, raw, 0)
 	})
-	if err = errors.Join(err, x.files.forget(x.listPath())); err != nil {
+	if err = errors.Join(err, x.files.Forget(x.listPath())); err != nil {
 		return nil, nil, err
 	}
 	return x.parseList(raw)

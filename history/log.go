@@ -68,7 +68,7 @@ func OpenLog(o LogOptions) (*Log, error) {
 	}
 	l := &Log{o: o, files: newFiles(o.FS)}
 	if err := (&opening{Log: l}).open(); err != nil {
-		err = errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.files.close())
+		err = errors.Join(fmt.Errorf("open log %s: %w", o.Dir, err), l.files.Close())
 		if l.file != nil {
 			err = errors.Join(err, l.file.Close())
 		}
@@ -283,7 +283,7 @@ func (l *Log) Read(number uint64, buf []byte) ([]byte, error) {
 		}
 		return l.readLast(s, number, buf)
 	}
-	err := l.files.use(s.path(), func(f vfs.File) (err error) {
+	err := l.files.Use(s.path(), func(f vfs.File) (err error) {
 		buf, err = readEntry(f, s, number, buf)
 		return err
 	})
@@ -335,5 +335,5 @@ func (l *Log) Close() error {
 	if l.file != nil { // a cut that failed has closed it
 		err = errors.Join(err, l.file.Close())
 	}
-	return errors.Join(err, l.mark.Close(), l.files.close())
+	return errors.Join(err, l.mark.Close(), l.files.Close())
 }

@@ -22,14 +22,14 @@ func (l *Log) Move(before uint64) (moved bool, err error) {
 		return false, nil
 	}
 	from, to := segmentPath(l.o.Dir, s.sequence), segmentPath(l.o.OldDir, s.sequence)
-	if err := l.copySegment(from, to); err != nil {
-		return false, fmt.Errorf("move %s to %s: %w", from, to, err)
+	if err := vfs.CopyFile(l.o.FS, from, to); err != nil {
+		return false, fmt.Errorf("move to %s: %w", l.o.OldDir, err)
 	}
 	l.mu.Lock()
 	s.dir = l.o.OldDir
 	l.mu.Unlock()
 	// Nobody looks for it there any more.
-	if err := errors.Join(l.files.forget(from), vfs.RemoveDurably(l.o.FS, from)); err != nil {
+	if err := errors.Join(l.files.Forget(from), vfs.RemoveDurably(l.o.FS, from)); err != nil {
 		return true, fmt.Errorf("remove %s, which was moved to %s: %w", from, to, err)
 	}
 	return true, nil
@@ -48,19 +48,6 @@ func (l *Log) movable(before uint64) *segment {
 		}
 	}
 	return nil
-}
-
-// copySegment makes a copy, durably, the whole of it or none.
-func (l *Log) copySegment(from, to string) error {
-	part := to + vfs.NewSuffix
-	if err := vfs.CopyFile(l.o.FS, from, part); err != nil {
-		there, failed := l.o.FS.Exists(part)
-		if there {
-			failed = l.o.FS.Remove(part)
-		}
-		return errors.Join(err, failed)
-	}
-	return vfs.RenameDurably(l.o.FS, part, to)
 }
 
 // ErrOther is wrapped by the error for a folder in which another history has files.

@@ -138,7 +138,7 @@ func (l *opening) find(begin beginning) error {
 			return err
 		}
 		s := &segment{sequence: sequence, dir: dir}
-		err = l.files.use(s.path(), func(f vfs.File) error { return readSegment(f, s, following == "") })
+		err = l.files.Use(s.path(), func(f vfs.File) error { return readSegment(f, s, following == "") })
 		if errors.Is(err, errHeader) {
 			if s.size <= headerSize && following == "" {
 				// A segment's header is durable before the segment is used: this one was being made
@@ -178,7 +178,7 @@ func (l *Log) remove(s *segment) error {
 	if err := l.removeCopy(s); err != nil {
 		return err
 	}
-	if err := l.files.forget(s.path()); err != nil {
+	if err := l.files.Forget(s.path()); err != nil {
 		return err
 	}
 	return vfs.RemoveDurably(l.o.FS, s.path())
@@ -199,7 +199,7 @@ func (l *Log) removeCopy(s *segment) error {
 // resume makes the last segment ready for more, its torn tail cut off.
 func (l *opening) resume() error {
 	s := l.last()
-	if err := l.files.forget(s.path()); err != nil {
+	if err := l.files.Forget(s.path()); err != nil {
 		return err
 	}
 	f, err := l.o.FS.Open(s.path(), true)
@@ -255,7 +255,7 @@ func (l *Log) loadBegin() (b beginning, there bool, err error) {
 	if err != nil || !there {
 		return beginning{}, false, err
 	}
-	err = l.files.use(l.beginPath(), func(f vfs.File) error {
+	err = l.files.Use(l.beginPath(), func(f vfs.File) error {
 		raw := make([]byte, beginSize)
 		if err := vfs.ReadFull(f, raw, 0); errors.Is(err, io.ErrUnexpectedEOF) {
 			return corrupt(l.beginPath(), 0, "too short")
@@ -268,7 +268,7 @@ func (l *Log) loadBegin() (b beginning, there bool, err error) {
 		b = beginning{binary.LittleEndian.Uint64(raw[8:]), binary.LittleEndian.Uint64(raw[16:])}
 		return nil
 	})
-	return b, true, errors.Join(err, l.files.forget(l.beginPath()))
+	return b, true, errors.Join(err, l.files.Forget(l.beginPath()))
 }
 
 func (l *Log) writeBegin(b beginning) error {

@@ -47,7 +47,7 @@ func (x *Index) mend() error {
 
 // takeRun takes the file of a run. One that is gone is damage.
 func (x *Index) takeRun(r *run) (*handle, error) {
-	h, err := x.files.take(r.path)
+	h, err := x.files.Take(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = corrupt(r.path, 0, "missing")
 	}
@@ -77,12 +77,12 @@ func (x *Index) remake(r *run, cause error) error {
 	parts, next, err := x.fromLog(r)
 	for _, p := range parts {
 		if err == nil {
-			err = x.files.use(p.path, p.open)
+			err = x.files.Use(p.path, p.open)
 		}
 	}
 	if err != nil {
 		for _, p := range parts {
-			err = errors.Join(err, x.files.forget(p.path), x.o.FS.Remove(p.path))
+			err = errors.Join(err, x.files.Forget(p.path), x.o.FS.Remove(p.path))
 		}
 		return fmt.Errorf("make run %s again: %w", r.path, err)
 	}

@@ -66,7 +66,7 @@ func (l *Log) end(s *segment, next uint64) logtail.End {
 			restore, next, end.Whole, s.path(), markPath(l.o.Dir))
 	}
 	end.Behind = func(int64) (at int64, found bool, err error) {
-		err = l.files.use(s.path(), func(f vfs.File) error {
+		err = l.files.Use(s.path(), func(f vfs.File) error {
 			at, found, err = s.behind(f)
 			return err
 		})
@@ -169,7 +169,7 @@ func (l *opening) removeUnmade() error {
 // and whole. All of a header is known.
 func (l *opening) withoutHeader(s *segment, first uint64, last bool) error {
 	l.mends = append(l.mends, func() error { return l.mendHeader(s, first) })
-	return l.files.use(s.path(), func(f vfs.File) error {
+	return l.files.Use(s.path(), func(f vfs.File) error {
 		found, err := entryAt(f, headerSize, s.size, first)
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (l *opening) withoutHeader(s *segment, first uint64, last bool) error {
 
 // mendHeader writes the header of a segment anew, which begins with an entry.
 func (l *opening) mendHeader(s *segment, first uint64) error {
-	if err := l.files.forget(s.path()); err != nil {
+	if err := l.files.Forget(s.path()); err != nil {
 		return err
 	}
 	f, err := l.o.FS.Open(s.path(), true)

@@ -53,7 +53,7 @@ func Verify(o VerifyOptions) (Verified, error) {
 	if err == nil {
 		err = v.verifyRuns()
 	}
-	if err = errors.Join(err, v.log.files.close()); err != nil {
+	if err = errors.Join(err, v.log.files.Close()); err != nil {
 		err = fmt.Errorf("verify %s: %w", o.Dir, err)
 	}
 	return v.done, err
@@ -122,8 +122,8 @@ func (v *verification) verifyLog() error {
 			return v.ends(sequence)
 		}
 		s := &segment{sequence: sequence, dir: dir}
-		err = v.log.files.use(s.path(), func(f vfs.File) error { return v.segment(f, s, !later) })
-		if err = errors.Join(v.reportDamage(err), v.log.files.forget(s.path())); err != nil {
+		err = v.log.files.Use(s.path(), func(f vfs.File) error { return v.segment(f, s, !later) })
+		if err = errors.Join(v.reportDamage(err), v.log.files.Forget(s.path())); err != nil {
 			return err
 		}
 	}
@@ -224,7 +224,7 @@ func (v *verification) verifyRuns() error {
 			v.Damage(corrupt(r.path, 0, "missing"))
 			continue
 		}
-		err := v.log.files.use(r.path, func(f vfs.File) error {
+		err := v.log.files.Use(r.path, func(f vfs.File) error {
 			if err := r.open(f); err != nil {
 				return err
 			}
@@ -234,7 +234,7 @@ func (v *verification) verifyRuns() error {
 			v.done.Postings += r.postings
 			return v.read(r.size)
 		})
-		if err = errors.Join(v.reportDamage(err), v.log.files.forget(r.path)); err != nil {
+		if err = errors.Join(v.reportDamage(err), v.log.files.Forget(r.path)); err != nil {
 			return err
 		}
 	}

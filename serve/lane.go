@@ -273,7 +273,7 @@ func (n *lane) answer() (taken, closes bool) {
 		buffer = new([]byte)
 	}
 	out := append((*buffer)[:0], make([]byte, headBytes)...)
-	n.request.Client = n.s.opt.Trusted.forwarded(n.of, string(n.request.forwarded))
+	n.request.Client = n.s.opt.Trusted.forwardedClient(n.of, string(n.request.forwarded))
 	a, taken := n.lanes.plain.Answer(n.ctx, &n.request, out)
 	if !taken || a.Drop {
 		n.lanes.idle.Put(buffer)

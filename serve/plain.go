@@ -118,17 +118,17 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 			n, err := strconv.ParseUint(string(value), 10, 31)
 			ok = err == nil && !said
 			length, said = int(n), true
-		case named(name, "accept-encoding"):
+		case equalsFolded(name, "accept-encoding"):
 			ok = !encoding
 			encoding, r.Gzip = true, bytes.Contains(value, []byte("gzip"))
 		case equalsFolded(name, "x-forwarded-for"):
 			ok = r.forwarded == nil
 			r.forwarded = value
-		case named(name, "origin"):
+		case equalsFolded(name, "origin"):
 			ok = !r.Crossing
 			r.Crossing = true
-		case named(name, "connection"):
-			ok = named(value, "keep-alive")
+		case equalsFolded(name, "connection"):
+			ok = equalsFolded(value, "keep-alive")
 		default:
 			ok = !meaning(name)
 		}
@@ -142,7 +142,7 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 // meaning tells whether a header may change how a request is read or answered.
 func meaning(name []byte) bool {
 	for _, one := range []string{"transfer-encoding", "expect", "upgrade", "trailer", "te", "content-encoding", "proxy-connection", "http2-settings"} {
-		if named(name, one) {
+		if equalsFolded(name, one) {
 			return true
 		}
 	}

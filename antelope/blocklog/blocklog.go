@@ -14,13 +14,12 @@ import (
 	"errors"
 	"hash/crc32"
 	"math"
-	"os"
 	"path/filepath"
 	"time"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/store/vfs"
 )
 
 // Names of files in the blocks directory.
@@ -60,37 +59,6 @@ const (
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// FS is where the files are.
-type FS interface {
-	vfs.FS
-	// List returns the names of the files in a directory, in no order; none if
-	// there is no such directory.
-	List(dir string) ([]string, error)
-}
-
-// OS is the machine's own file system.
-var OS FS = osFS{vfs.OS}
-
-type osFS struct{ vfs.FS }
-
-// Through is the machine's own file system, whose files are opened through fs: a layer over
-// vfs.OS.
-func Through(fs vfs.FS) FS { return osFS{fs} }
-
-func (osFS) List(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	var names []string
-	for _, e := range entries {
-		if e.Type().IsRegular() {
-			names = append(names, e.Name())
-		}
-	}
-	return names, err
-}
 
 // blockNumber tells the number that a packed block says it has, without decoding
 // it, and whether b is long enough to say one.
@@ -140,21 +108,8 @@ func decodeHeader(b []byte) (*types.SignedBlockHeader, error) {
 // isoTime is a time as nodeos writes it into file names.
 func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000") }
 
-// fileSize is a file's size, 0 if there is none.
-func fileSize(fs FS, path string) (int64, error) {
-	if ok, err := fs.Exists(path); err != nil || !ok {
-		return 0, err
-	}
-	f, err := fs.Open(path, false)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	return f.Size()
-}
-
 // removeFile removes a file if there is one.
-func removeFile(fs FS, path string) error {
+func removeFile(fs partlog.FS, path string) error {
 	ok, err := fs.Exists(path)
 	if err != nil || !ok {
 		return err
@@ -162,9 +117,7 @@ func removeFile(fs FS, path string) error {
 	return fs.Remove(path)
 }
 
-// logPath and indexPath are the files of a pair whose path without extension is
-// given.
-func logPath(base string) string   { return base + ".log" }
-func indexPath(base string) string { return base + ".index" }
+// logName is what the names of the log's files, and of its parts, begin with.
+const logName = "blocks"
 
-func workingBase(dir string) string { return filepath.Join(dir, "blocks") }
+func workingBase(dir string) partlog.Pair { return partlog.Pair(filepath.Join(dir, logName)) }

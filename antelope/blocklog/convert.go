@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"path/filepath"
 
+	"tarn/antelope/partlog"
 	"tarn/store/vfs"
 )
 
@@ -64,7 +64,7 @@ func (l opening) readable(s *source, e extent, num uint32) (bool, error) {
 	if num == e.head.num {
 		return true, nil
 	}
-	size, err := fileSize(l.o.FS, indexPath(workingBase(l.o.Dir)))
+	size, err := partlog.Size(l.o.FS, workingBase(l.o.Dir).Index())
 	if err != nil || size < int64(num-s.preamble.First+2)*positionBytes {
 		return false, err
 	}
@@ -78,7 +78,7 @@ func (l opening) readable(s *source, e extent, num uint32) (bool, error) {
 
 // indexed reads positions from the index of the log that is being opened.
 func (l opening) indexed(s *source, num uint32, n int) ([]int64, error) {
-	path := indexPath(workingBase(l.o.Dir))
+	path := workingBase(l.o.Dir).Index()
 	f, err := l.o.FS.Open(path, false)
 	if err != nil {
 		return nil, err
@@ -221,25 +221,13 @@ func (l opening) vacuum(s *source, e *extent) error {
 	}
 	e.end += shift
 	e.position += shift
-	return publishPair(l.o.FS, temporary, workingBase(l.o.Dir))
-}
-
-// publishPair renames a log and index over another pair. Between the two the index
-// does not match, which opening repairs.
-func publishPair(fs FS, from, to string) error {
-	if err := fs.Rename(logPath(from), logPath(to)); err != nil {
-		return err
-	}
-	if err := fs.Rename(indexPath(from), indexPath(to)); err != nil {
-		return err
-	}
-	return fs.SyncDir(filepath.Dir(to))
+	return temporary.Replace(l.o.FS, workingBase(l.o.Dir))
 }
 
 // cutter copies consecutive entries into a new log, with the positions that they
 // have there.
 type cutter struct {
-	fs      FS
+	fs      partlog.FS
 	source  *source
 	end     int64 // where to stop
 	surface *surface
@@ -248,13 +236,13 @@ type cutter struct {
 // cut makes a new log and index under a path without extension, durable but for
 // their names, from the entries between an offset and the cutter's end. It returns
 // by how much positions changed.
-func (c *cutter) cut(from int64, p Preamble, base string) (shift int64, err error) {
-	log, err := c.fs.Create(logPath(base))
+func (c *cutter) cut(from int64, p Preamble, base partlog.Pair) (shift int64, err error) {
+	log, err := c.fs.Create(base.Log())
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	index, err := c.fs.Create(indexPath(base))
+	index, err := c.fs.Create(base.Index())
 	if err != nil {
 		return 0, err
 	}
@@ -267,7 +255,7 @@ func (c *cutter) cut(from int64, p Preamble, base string) (shift int64, err erro
 	if err := c.copyEntries(from, int64(len(head)), log); err != nil {
 		return 0, err
 	}
-	written := &source{file: log, path: logPath(base), preamble: p, start: int64(len(head)), size: c.end + shift}
+	written := &source{file: log, path: base.Log(), preamble: p, start: int64(len(head)), size: c.end + shift}
 	if err := written.reposition(from, shift, c.end+shift, index, 0); err != nil {
 		return 0, err
 	}

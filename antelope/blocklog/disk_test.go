@@ -111,3 +111,19 @@ func moveToAnotherDisk(t *testing.T, set func(*Options), left int64) {
 	must(t, check(l, all[l.First()-1:]))
 	must(t, l.Close())
 }
+
+// Blocks are taken back also where the partition that has the last of them lies on another disk.
+func TestAPartitionComesBackFromAnotherDisk(t *testing.T) {
+	left := int64(1 << 30)
+	o := testOptions(twoDisks{memory(), "/other", &left})
+	o.Stride, o.RetainedDir = ptr(uint32(10)), ptr("/other")
+	l, c, all := produce(t, o, 35)
+	must(t, l.Truncate(15))
+	must(t, check(l, all[:15]))
+	c.last = all[14]
+	all = append(all[:15:15], add(t, l, c, 20, 50)...)
+	must(t, l.Close())
+	l = mustOpen(t, o)
+	must(t, check(l, all))
+	must(t, l.Close())
+}

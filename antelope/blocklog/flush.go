@@ -81,10 +81,10 @@ func (l *Log) write(b *batch) error {
 		return l.fail("append to block log", err)
 	}
 	if _, err := l.work.log.WriteAt(b.log, l.end); err != nil {
-		return l.fail("append to "+logPath(l.work.base), err)
+		return l.fail("append to "+l.work.base.Log(), err)
 	}
 	if _, err := l.work.index.WriteAt(b.index, int64(num-l.work.preamble.First)*positionBytes); err != nil {
-		return l.fail("append to "+indexPath(l.work.base), err)
+		return l.fail("append to "+l.work.base.Index(), err)
 	}
 	l.stored.add(num, b.sums)
 	l.dirty += int64(len(b.log))

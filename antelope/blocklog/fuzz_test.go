@@ -32,7 +32,7 @@ func seedFiles(keep *uint32) (log, index, tail []byte) {
 		}
 	}
 	base := workingBase(testDir)
-	return fs.mem.Blob(logPath(base)).Bytes(), fs.mem.Blob(indexPath(base)).Bytes(), fs.mem.Blob(testDir + "/" + TailName).Bytes()
+	return fs.mem.Blob(base.Log()).Bytes(), fs.mem.Blob(base.Index()).Bytes(), fs.mem.Blob(testDir + "/" + TailName).Bytes()
 }
 
 // Whatever the files hold, opening ends with an error or a log whose blocks link,
@@ -58,8 +58,8 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, log, index, tail []byte, keep bool) {
 		fs := memory()
 		base := workingBase(testDir)
-		fs.mem.Put(logPath(base), memfs.NewBlob(log))
-		fs.mem.Put(indexPath(base), memfs.NewBlob(index))
+		fs.mem.Put(base.Log(), memfs.NewBlob(log))
+		fs.mem.Put(base.Index(), memfs.NewBlob(index))
 		fs.mem.Put(testDir+"/"+TailName, memfs.NewBlob(tail))
 		o := testOptions(fs)
 		if keep {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tarn/antelope/partlog"
 	"tarn/store/vfs"
 )
 
@@ -22,7 +23,7 @@ const (
 
 // indexJob makes an index agree with a log.
 type indexJob struct {
-	fs      FS
+	fs      partlog.FS
 	source  *source
 	path    string // of the index
 	extent  extent
@@ -42,7 +43,7 @@ func (j *indexJob) mend() (indexState, error) {
 		return j.clear()
 	}
 	count := int64(j.extent.head.num-j.source.preamble.First) + 1
-	size, err := fileSize(j.fs, j.path)
+	size, err := partlog.Size(j.fs, j.path)
 	if err != nil {
 		return 0, fmt.Errorf("size of %s: %w", j.path, err)
 	}
@@ -96,7 +97,7 @@ func (j *indexJob) mend() (indexState, error) {
 
 // clear leaves an empty index.
 func (j *indexJob) clear() (indexState, error) {
-	size, err := fileSize(j.fs, j.path)
+	size, err := partlog.Size(j.fs, j.path)
 	if err != nil {
 		return 0, err
 	}

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"testing"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
 
 // old makes an empty log of an older version, as an older nodeos would have.
-func old(t *testing.T, fs FS, version, first uint32) Preamble {
+func old(t *testing.T, fs partlog.FS, version, first uint32) Preamble {
 	t.Helper()
 	g := types.DefaultGenesis()
 	p := Preamble{Version: version, First: first, ChainID: g.ChainID()}
@@ -58,7 +59,7 @@ func TestUnknownPreamblesAreRefused(t *testing.T) {
 		fs := memory()
 		p := Preamble{Version: version, First: 2}
 		b := append(p.Append(nil), make([]byte, 100)...)
-		fs.mem.Put(logPath(workingBase(testDir)), memfs.NewBlob(b))
+		fs.mem.Put(workingBase(testDir).Log(), memfs.NewBlob(b))
 		if _, err := Open(testOptions(fs)); !is(err, kind) {
 			t.Errorf("version %d: %v", version, err)
 		}
@@ -75,7 +76,7 @@ func TestAnyIndexIsRepaired(t *testing.T) {
 	begin(t, l, c)
 	want := add(t, l, c, 60, 300)
 	must(t, l.Close())
-	path := indexPath(workingBase(testDir))
+	path := workingBase(testDir).Index()
 	good := fs.mem.Blob(path).Bytes()
 	zeroed := slices.Clone(good)
 	clear(zeroed[:80])
@@ -148,7 +149,7 @@ func TestPrunedLogsKeepTheNewestBlocks(t *testing.T) {
 				at, _, err := l.Position(want[0].num)
 				must(t, err)
 				hole := make([]byte, 4096)
-				_, err = fs.mem.Blob(logPath(workingBase(testDir))).ReadAt(hole, int64(at/4096*4096)-4096)
+				_, err = fs.mem.Blob(workingBase(testDir).Log()).ReadAt(hole, int64(at/4096*4096)-4096)
 				must(t, err)
 				if !bytes.Equal(hole, make([]byte, 4096)) {
 					t.Error("pruned blocks take space")
@@ -256,10 +257,11 @@ func TestRetainingNothingKeepsNoLog(t *testing.T) {
 	}
 }
 
-func exists(t *testing.T, fs FS, want bool, names ...string) {
+func exists(t *testing.T, fs partlog.FS, want bool, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		for _, path := range []string{logPath(testDir + "/" + name), indexPath(testDir + "/" + name)} {
+		pair := partlog.Pair(testDir + "/" + name)
+		for _, path := range []string{pair.Log(), pair.Index()} {
 			if ok, err := fs.Exists(path); err != nil || ok != want {
 				t.Errorf("%s exists: %v (%v), expected %v", path, ok, err, want)
 			}
@@ -333,8 +335,8 @@ func TestPartitionsAloneAreALog(t *testing.T) {
 	l, c, all := produce(t, o, 160)
 	must(t, l.Close())
 	base := workingBase(testDir)
-	must(t, fs.Remove(logPath(base)))
-	must(t, fs.Remove(indexPath(base)))
+	must(t, fs.Remove(base.Log()))
+	must(t, fs.Remove(base.Index()))
 	must(t, fs.Remove(testDir+"/blocks-41-60.index"))
 	l = mustOpen(t, o)
 	must(t, check(l, all))
@@ -357,6 +359,41 @@ func TestPartitionsAloneAreALog(t *testing.T) {
 	must(t, l.Close())
 	l = mustOpen(t, o)
 	must(t, check(l, all))
+	must(t, l.Close())
+}
+
+// A partition whose blocks another one has, as somebody may have extracted it, is not the end of the log.
+func TestAPartitionThatAnotherCoversIsNotTheLast(t *testing.T) {
+	var disks [2]testFS
+	var all []sample
+	var o Options
+	for i, stride := range []uint32{10, 40} {
+		disks[i] = memory()
+		o = testOptions(disks[i])
+		o.Stride = ptr(stride)
+		l := mustOpen(t, o)
+		if i == 0 {
+			c := newChain(newRand(t), 1)
+			all = append(begin(t, l, c), add(t, l, c, 44, 50)...)
+		} else {
+			must(t, l.ResetGenesis(types.DefaultGenesis(), all[0].data))
+			for _, s := range all[1:] {
+				must(t, l.Append(s.num, s.id, s.data))
+			}
+		}
+		must(t, l.Close())
+	}
+	fs := disks[1]
+	extracted, live := partlog.NewPart(testDir, logName, 21, 30), workingBase(testDir)
+	for _, path := range []string{extracted.Log(), extracted.Index()} {
+		fs.mem.Put(path, disks[0].mem.Blob(path).Clone())
+	}
+	must(t, live.Remove(fs))
+	l := mustOpen(t, o)
+	if head, _, _ := l.Head(); head != 40 {
+		t.Errorf("partitions up to block 40 are a log that ends with block %d", head)
+	}
+	must(t, check(l, all[:40]))
 	must(t, l.Close())
 }
 
@@ -460,9 +497,9 @@ func TestNothingIsLetGoByAWrongPosition(t *testing.T) {
 	base := workingBase(testDir)
 	spoil := func(t *testing.T, fs testFS, at, as int) {
 		t.Helper()
-		f, err := fs.Open(indexPath(base), true)
+		f, err := fs.Open(base.Index(), true)
 		must(t, err)
-		_, err = f.WriteAt(fs.mem.Blob(indexPath(base)).Bytes()[8*as:8*as+8], int64(8*at))
+		_, err = f.WriteAt(fs.mem.Blob(base.Index()).Bytes()[8*as:8*as+8], int64(8*at))
 		must(t, errors.Join(err, f.Close()))
 	}
 	filled := func(t *testing.T, blocks int, o Options) (testFS, *Log, []sample) {
@@ -479,9 +516,9 @@ func TestNothingIsLetGoByAWrongPosition(t *testing.T) {
 	t.Run("pruned", func(t *testing.T) {
 		fs, l, list := filled(t, 10, Options{RetainBlocks: ptr(uint32(4)), PruneBytes: 8})
 		spoil(t, fs, 6, 9)
-		before := fs.mem.Blob(logPath(base)).Bytes()
+		before := fs.mem.Blob(base.Log()).Bytes()
 		must(t, l.Sync(list[9].num))
-		if !bytes.Equal(fs.mem.Blob(logPath(base)).Bytes(), before) {
+		if !bytes.Equal(fs.mem.Blob(base.Log()).Bytes(), before) {
 			t.Error("space was given back")
 		}
 	})
@@ -491,9 +528,9 @@ func TestNothingIsLetGoByAWrongPosition(t *testing.T) {
 		spoil(t, fs, 150, 250)
 		o := testOptions(fs)
 		o.RetainBlocks, o.SyncBytes = ptr(uint32(150)), 500 // opening looks at the newest positions, and at every fourth before them
-		before := fs.mem.Blob(logPath(base)).Bytes()
+		before := fs.mem.Blob(base.Log()).Bytes()
 		l = mustOpen(t, o)
-		if l.First() != list[150].num || !bytes.Equal(fs.mem.Blob(logPath(base)).Bytes()[4:len(before)], before[4:]) {
+		if l.First() != list[150].num || !bytes.Equal(fs.mem.Blob(base.Log()).Bytes()[4:len(before)], before[4:]) {
 			t.Errorf("space was given back; the first block is %d", l.First())
 		}
 		must(t, l.Close())

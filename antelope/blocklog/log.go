@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 )
 
@@ -39,9 +40,10 @@ type Log struct {
 	pending  []pendingBlock
 	waiting  int // bytes of pending
 	head     link
-	blocks   bool   // whether there is a head
-	durable  uint32 // all blocks up to this number are durable
-	retained *catalog
+	blocks   bool                       // whether there is a head
+	durable  uint32                     // all blocks up to this number are durable
+	retained *partlog.Catalog[*segment] // finished partitions; it guards itself
+	chain    types.Checksum256          // of those
 	failed   error
 	closed   bool
 
@@ -88,7 +90,7 @@ func (l *Log) First() uint32 {
 	if l.mode == empty && l.blocks {
 		return l.head.num
 	}
-	return l.retained.behind(l.first)
+	return l.retained.Behind(l.first)
 }
 
 // Durable returns the number of the last block that is known to survive a power
@@ -268,10 +270,10 @@ func (l *Log) sync() error {
 		return nil
 	}
 	if err := l.work.log.Sync(); err != nil {
-		return l.fail("sync "+logPath(l.work.base), err)
+		return l.fail("sync "+l.work.base.Log(), err)
 	}
 	if err := l.work.index.Sync(); err != nil {
-		return l.fail("sync "+indexPath(l.work.base), err)
+		return l.fail("sync "+l.work.base.Index(), err)
 	}
 	if err := l.stored.sync(); err != nil {
 		return l.fail("sync block log", err)
@@ -287,7 +289,7 @@ func (l *Log) sync() error {
 	if l.mode != partitioned {
 		return nil
 	}
-	if err := l.trimRetained(); err != nil {
+	if err := l.retained.LetGo(l.o.needed()); err != nil {
 		return l.fail("let finished block logs go", err)
 	}
 	return nil
@@ -302,7 +304,7 @@ func (l *Log) mark(m tailMark) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.durable = m.next - 1
-	if m.next == m.first && l.retained.empty() {
+	if m.next == m.first && l.retained.Len() == 0 {
 		l.durable = 0
 	}
 	return nil
@@ -335,12 +337,9 @@ func (l *Log) Close() error {
 func (l *Log) shut(sound bool) error {
 	var errs []error
 	if l.work != nil {
-		errs = append(errs, l.work.close())
+		errs = append(errs, l.work.Close())
 	}
-	if l.retained != nil {
-		errs = append(errs, l.retained.close())
-	}
-	errs = append(errs, l.stored.close())
+	errs = append(errs, l.retained.Close(), l.stored.close())
 	if l.tail != nil {
 		errs = append(errs, l.tail.file.Close())
 		if sound {

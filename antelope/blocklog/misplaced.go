@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"tarn/antelope/partlog"
 	"tarn/store/vfs/logtail"
 )
 
@@ -18,7 +19,7 @@ func (l *Log) readMended(s *segment, num, last, highest uint32, end, limit int64
 	for range 3 { // where a block begins, where it ends, and where the index ends
 		sp, err := s.read(num, last, highest, end, limit)
 		odd := new(logtail.Damage)
-		if !errors.As(err, &odd) || odd.Path != indexPath(s.base) {
+		if !errors.As(err, &odd) || odd.Path != s.base.Index() {
 			return sp, err
 		}
 		from := s.preamble.First + uint32(odd.Offset/positionBytes)
@@ -32,8 +33,8 @@ func (l *Log) readMended(s *segment, num, last, highest uint32, end, limit int64
 
 // mend finds where blocks begin, from one on to the next to which the index leads, and makes the
 // index say so. It is false if the log does not tell.
-func (s *segment) mend(fs FS, num, highest uint32, end int64) (bool, error) {
-	log := &source{file: s.log, path: logPath(s.base), preamble: s.preamble, start: s.start, size: end}
+func (s *segment) mend(fs partlog.FS, num, highest uint32, end int64) (bool, error) {
+	log := &source{file: s.log, path: s.base.Log(), preamble: s.preamble, start: s.start, size: end}
 	next, to := num+1, end
 	for ; next <= highest; next++ {
 		if next-num > mostMended {
@@ -64,7 +65,7 @@ func (s *segment) mend(fs FS, num, highest uint32, end int64) (bool, error) {
 		}
 		list[n-1-num], to = uint64(at), at
 	}
-	f, err := fs.Open(indexPath(s.base), true)
+	f, err := fs.Open(s.base.Index(), true)
 	if err != nil {
 		return false, err
 	}
@@ -75,7 +76,7 @@ func (s *segment) mend(fs FS, num, highest uint32, end int64) (bool, error) {
 // misplaced says why a block is not where its index says: the log or the index may be
 // damaged.
 func (s *segment) misplaced(num, highest uint32, at, end int64) error {
-	log := &source{file: s.log, path: logPath(s.base), preamble: s.preamble, start: s.start, size: end}
+	log := &source{file: s.log, path: s.base.Log(), preamble: s.preamble, start: s.start, size: end}
 	to, follows := end, true
 	if num < highest {
 		list, err := s.positions(num+1, 1)
@@ -113,7 +114,7 @@ func (s *segment) misplaced(num, highest uint32, at, end int64) error {
 // disagree is said of an index that does not lead to a block.
 func disagree(num uint32, s *segment) error {
 	return &logtail.Damage{
-		Path: indexPath(s.base), Offset: int64(num-s.preamble.First) * positionBytes,
+		Path: s.base.Index(), Offset: int64(num-s.preamble.First) * positionBytes,
 		Detail: fmt.Sprintf("the index is damaged: block %d is not where it says", num),
 		Remedy: "Stop the node, and write the index anew with `leap-util block-log make-index`",
 	}

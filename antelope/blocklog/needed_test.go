@@ -199,7 +199,7 @@ func TestAGapBetweenPartitionsIsNotCountedAsBlocks(t *testing.T) {
 	// A snapshot far ahead begins a log anew, behind another gap.
 	c = newChain(newRand(t), 1000)
 	l = open(parts)
-	must(t, l.Reset(l.retained.chainID, 1000))
+	must(t, l.Reset(l.chain, 1000))
 	must(t, l.Close())
 	l = open(parts)
 	if num, _, ok := l.Head(); ok || l.First() != 1000 {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"path/filepath"
+	"regexp"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
@@ -23,7 +25,7 @@ func Open(o Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{o: o, mode: o.mode()}
+	l := &Log{o: o, mode: o.mode(), retained: new(partlog.Catalog[*segment])}
 	if err := (opening{l}).open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open block log in %s: %w", o.Dir, err), l.shut(false))
 	}
@@ -96,7 +98,7 @@ func (l opening) openSums() (err error) {
 
 // recoverAny is recover where there may be no working log.
 func (l opening) recoverAny() (extent, error) {
-	size, err := fileSize(l.o.FS, logPath(workingBase(l.o.Dir)))
+	size, err := partlog.Size(l.o.FS, workingBase(l.o.Dir).Log())
 	if err != nil || size == 0 {
 		return extent{}, err
 	}
@@ -109,7 +111,17 @@ func (l opening) removeUnfinished() error {
 	base := workingBase(l.o.Dir)
 	vacuumed := base + ".tmp"
 	sums := filepath.Join(l.o.Dir, SumsName) + ".tmp"
-	for _, path := range []string{logPath(base) + ".tmp", indexPath(base) + ".tmp", logPath(vacuumed), indexPath(vacuumed), sums} {
+	paths := []string{base.Log() + ".tmp", base.Index() + ".tmp", vacuumed.Log(), vacuumed.Index(), sums}
+	names, err := l.o.FS.List(l.o.Dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if copyName.MatchString(name) {
+			paths = append(paths, filepath.Join(l.o.Dir, name))
+		}
+	}
+	for _, path := range paths {
 		if err := removeFile(l.o.FS, path); err != nil {
 			return err
 		}
@@ -117,10 +129,13 @@ func (l opening) removeUnfinished() error {
 	return nil
 }
 
+// copyName is that of a copy of the log, or of its end, while it is made.
+var copyName = regexp.MustCompile(`^blocks(-bad-tail-.*)?\.log` + regexp.QuoteMeta(vfs.NewSuffix) + `$`)
+
 // removeAll leaves no log, as block-log-retain-blocks = 0 wants it.
 func (l opening) removeAll() error {
 	base := workingBase(l.o.Dir)
-	for _, path := range []string{logPath(base), indexPath(base), l.tailPath(), filepath.Join(l.o.Dir, SumsName)} {
+	for _, path := range []string{base.Log(), base.Index(), l.tailPath(), filepath.Join(l.o.Dir, SumsName)} {
 		if err := removeFile(l.o.FS, path); err != nil {
 			return err
 		}
@@ -132,16 +147,16 @@ func (l opening) removeAll() error {
 // gone on with.
 func (l opening) openNothing() error {
 	base := workingBase(l.o.Dir)
-	if l.retained.empty() {
+	if l.retained.Len() == 0 {
 		if err := removeFile(l.o.FS, l.tailPath()); err != nil {
 			return err
 		}
-		if err := removeFile(l.o.FS, indexPath(base)); err != nil {
+		if err := removeFile(l.o.FS, base.Index()); err != nil {
 			return err
 		}
-		return removeFile(l.o.FS, logPath(base))
+		return removeFile(l.o.FS, base.Log())
 	}
-	if err := l.begin(newPreamble(l.retained.last()+1, nil, l.retained.chainID)); err != nil {
+	if err := l.begin(newPreamble(l.retained.Newest().Last+1, nil, l.chain)); err != nil {
 		return err
 	}
 	return l.headFromRetained()
@@ -149,14 +164,15 @@ func (l opening) openNothing() error {
 
 // headFromRetained is for a working log without blocks behind finished partitions.
 func (l opening) headFromRetained() error {
-	l.head, l.blocks = link{num: l.retained.last()}, true
-	b, err := l.ReadRaw(l.retained.last())
+	last := l.retained.Newest().Last
+	l.head, l.blocks = link{num: last}, true
+	b, err := l.ReadRaw(last)
 	if err != nil {
 		return err
 	}
 	h, err := decodeLink(b)
 	if err != nil {
-		return fmt.Errorf("decode block %d: %w", l.retained.last(), err)
+		return fmt.Errorf("decode block %d: %w", last, err)
 	}
 	l.head = h
 	return nil
@@ -165,12 +181,12 @@ func (l opening) headFromRetained() error {
 // recover makes the files of the working log whole and tells how far they go.
 func (l opening) recover() (extent, error) {
 	base := workingBase(l.o.Dir)
-	f, err := l.o.FS.Open(logPath(base), true)
+	f, err := l.o.FS.Open(base.Log(), true)
 	if err != nil {
 		return extent{}, err
 	}
 	defer f.Close()
-	s, err := openSource(f, logPath(base))
+	s, err := openSource(f, base.Log())
 	if errors.Is(err, serial.ErrShort) {
 		size, sizeErr := f.Size()
 		if sizeErr != nil {
@@ -315,9 +331,6 @@ func (l opening) setAside(f vfs.File, from, to int64, next uint32) error {
 	if err := vfs.CopyRange(l.o.FS, f, from, to, path); err != nil {
 		return fmt.Errorf("save damaged end of block log: %w", err)
 	}
-	if err := l.o.FS.SyncDir(l.o.Dir); err != nil {
-		return fmt.Errorf("save damaged end of block log: %w", err)
-	}
 	l.recovery.CutBytes, l.recovery.CutFile = to-from, path
 	l.o.Logger.Warn("The block log did not end with a whole block. What followed the last one was cut and saved",
 		"bytes", to-from, "next_block", next, "file", path)
@@ -326,7 +339,7 @@ func (l opening) setAside(f vfs.File, from, to int64, next uint32) error {
 
 // mendIndex repairs the index of a log whose blocks from first on are there.
 func (l opening) mendIndex(s *source, e extent, first uint32) error {
-	job := &indexJob{fs: l.o.FS, source: s, path: indexPath(workingBase(l.o.Dir)), extent: e, first: first,
+	job := &indexJob{fs: l.o.FS, source: s, path: workingBase(l.o.Dir).Index(), extent: e, first: first,
 		window:  max(l.o.doubtful()+l.o.doubtful()/2, e.doubtful+1),
 		surface: newSurface(l.o.Logger, l.o.Now, "Rebuilding blocks.index", uint64(e.head.num-first)+1)}
 	state, err := job.mend()
@@ -347,8 +360,8 @@ func (l opening) adopt(e extent) error {
 		return err
 	}
 	l.work = seg
-	if !l.retained.empty() && l.retained.chainID != seg.preamble.ChainID {
-		return fault(Unsound, "block log file %s has a different chain id", logPath(seg.base))
+	if l.retained.Len() > 0 && l.chain != seg.preamble.ChainID {
+		return fault(Unsound, "block log file %s has a different chain id", seg.base.Log())
 	}
 	l.end, l.head, l.blocks, l.written = e.end, e.head, e.blocks, seg.preamble.First-1
 	if e.blocks {
@@ -363,7 +376,7 @@ func (l opening) adopt(e extent) error {
 	if err := l.settleFiles(); err != nil {
 		return err
 	}
-	if !e.blocks && !l.retained.empty() && l.retained.last()+1 == l.first {
+	if !e.blocks && l.retained.Len() > 0 && l.retained.Newest().Last+1 == l.first {
 		return l.headFromRetained()
 	}
 	return nil
@@ -404,7 +417,7 @@ func (l *Log) settleFiles() error {
 		return err
 	}
 	l.marked, l.dirty, l.durable = m, 0, l.written
-	if m.next == m.first && l.retained.empty() {
+	if m.next == m.first && l.retained.Len() == 0 {
 		l.durable = 0
 	}
 	return l.o.FS.SyncDir(l.o.Dir)
@@ -444,7 +457,7 @@ func (l *Log) reset(p Preamble) error {
 		l.first, l.blocks, l.head = p.First, false, link{}
 		return nil
 	}
-	if !l.retained.empty() && l.retained.chainID != p.ChainID {
+	if l.retained.Len() > 0 && l.chain != p.ChainID {
 		return fault(Unsound, "Trying to reset to the chain to a different chain id")
 	}
 	if err := l.begin(p); err != nil {
@@ -470,40 +483,40 @@ func (l *Log) begin(p Preamble) error {
 	l.sums.forget()
 	l.mu.Unlock()
 	l.punch = 0
-	if l.retained.empty() { // of no block that is there
+	if l.retained.Len() == 0 { // of no block that is there
 		err = l.stored.close()
 	}
 	if old != nil {
-		err = errors.Join(err, old.close())
+		err = errors.Join(err, old.Close())
 	}
 	return errors.Join(err, l.settleFiles())
 }
 
 // createLog makes an empty log and index, durably, replacing what has these names.
-func createLog(fs FS, base string, p Preamble) error {
+func createLog(fs partlog.FS, base partlog.Pair, p Preamble) error {
 	b := p.Append(nil)
 	if p.Pruned {
 		b = binary.LittleEndian.AppendUint32(b, 0)
 	}
-	temporary := logPath(base) + ".tmp"
+	temporary := base.Log() + ".tmp"
 	if err := writeFile(fs, temporary, b); err != nil {
 		return err
 	}
-	index, err := fs.Create(indexPath(base))
+	index, err := fs.Create(base.Index())
 	if err != nil {
 		return err
 	}
 	if err := index.Close(); err != nil {
 		return err
 	}
-	if err := fs.Rename(temporary, logPath(base)); err != nil {
+	if err := fs.Rename(temporary, base.Log()); err != nil {
 		return err
 	}
-	return fs.SyncDir(filepath.Dir(base))
+	return fs.SyncDir(filepath.Dir(base.Log()))
 }
 
 // writeFile makes a file of this content; its bytes are durable, its name not.
-func writeFile(fs FS, path string, b []byte) error {
+func writeFile(fs partlog.FS, path string, b []byte) error {
 	f, err := fs.Create(path)
 	if err != nil {
 		return err

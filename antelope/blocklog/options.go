@@ -6,6 +6,8 @@ import (
 	"math"
 	"path/filepath"
 	"time"
+
+	"tarn/antelope/partlog"
 )
 
 const (
@@ -48,7 +50,7 @@ type Options struct {
 	// two; 0 is nodeos' 4 MiB.
 	PruneBytes int64
 
-	FS     FS               // nil is OS
+	FS     partlog.FS       // nil is the machine's own
 	Now    func() time.Time // names files that are set aside; nil is time.Now
 	Logger *slog.Logger     // nil says nothing
 }
@@ -131,9 +133,9 @@ func (o *Options) needed() uint32 {
 // a log that another program wrote, which leaves more unsynced.
 func (o *Options) doubtful() int64 { return 4 * o.SyncBytes }
 
-func settleSurroundings(fs FS, now func() time.Time, l *slog.Logger) (FS, func() time.Time, *slog.Logger) {
+func settleSurroundings(fs partlog.FS, now func() time.Time, l *slog.Logger) (partlog.FS, func() time.Time, *slog.Logger) {
 	if fs == nil {
-		fs = OS
+		fs = partlog.OS
 	}
 	if now == nil {
 		now = time.Now

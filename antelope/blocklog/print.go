@@ -25,7 +25,7 @@ func (t Tool) Last() (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	if !b.extent.blocks {
 		return 0, nil
 	}
@@ -39,7 +39,7 @@ func (t Tool) Print(w io.Writer, o PrintOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	switch {
 	case !b.extent.blocks:
 		return fault(Unsound, "No blocks found in block log")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 )
 
@@ -101,30 +102,16 @@ func (l *Log) span(num, last uint32, limit int64) (span, error) {
 		}
 		return sp, err
 	}
-	r, found := l.retained.find(num)
 	l.mu.RUnlock()
-	if !found {
-		return span{}, missing(num)
+	var sp span
+	found, err := l.retained.Use(num, func(p partlog.Part, seg *segment) (err error) {
+		sp, err = l.readMended(seg, num, min(last, p.Last), p.Last, seg.end, limit)
+		return err
+	})
+	if err == nil && !found {
+		err = missing(num)
 	}
-	return l.spanRetained(r, num, last, limit)
-}
-
-func (l *Log) spanRetained(r retainedLog, num, last uint32, limit int64) (span, error) {
-	o, err := l.retained.acquire(r)
-	if err != nil {
-		l.mu.RLock()
-		_, still := l.retained.find(num)
-		l.mu.RUnlock()
-		if !still {
-			return span{}, missing(num) // archived meanwhile
-		}
-		return span{}, err
-	}
-	defer o.seg.mu.RUnlock()
-	if o.seg.closed {
-		return span{}, missing(num)
-	}
-	return l.readMended(o.seg, num, min(last, r.last), r.last, o.end, limit)
+	return sp, err
 }
 
 func missing(num uint32) error { return fmt.Errorf("block %d: %w", num, ErrNotFound) }

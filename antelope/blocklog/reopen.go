@@ -5,12 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"iter"
 	"path/filepath"
 	"slices"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/logtail"
@@ -29,20 +29,19 @@ type reversibleHead struct {
 func (h reversibleHead) append(b []byte) []byte {
 	from := len(b)
 	b = append(b, reversibleMagic...)
-	b = binary.LittleEndian.AppendUint32(b, h.version)
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+	b = partlog.Seal(binary.LittleEndian.AppendUint32(b, h.version), from)
 	b = binary.LittleEndian.AppendUint64(b, h.file)
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.durable))
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[from:], castagnoli))
+	return partlog.Seal(b, from)
 }
 
 // decodeReversibleHead reads a head; false if the bytes begin otherwise.
 func decodeReversibleHead(b []byte) (h reversibleHead, ok bool) {
-	if string(b[:8]) != reversibleMagic || binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli) {
+	if _, ok := partlog.Unseal(b[:16]); !ok || string(b[:8]) != reversibleMagic {
 		return h, false
 	}
 	h.version = binary.LittleEndian.Uint32(b[8:])
-	if end := reversibleHeadBytes - 4; binary.LittleEndian.Uint32(b[end:]) == crc32.Checksum(b[:end], castagnoli) {
+	if _, ok := partlog.Unseal(b[:reversibleHeadBytes]); ok {
 		h.file, h.durable = binary.LittleEndian.Uint64(b[16:]), int64(binary.LittleEndian.Uint64(b[24:]))
 	}
 	return h, true

@@ -48,7 +48,7 @@ func (t Tool) Repair(truncateAt uint32) (Repaired, error) {
 // Repairable tells why Repair would refuse a log, before anything is changed.
 func (t Tool) Repairable() error {
 	t = t.settle()
-	path := logPath(workingBase(t.Dir))
+	path := workingBase(t.Dir).Log()
 	exists, err := t.FS.Exists(path)
 	if err != nil {
 		return err
@@ -129,14 +129,10 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 		t.Logger.Warn("Recovered only up to a block; the next one is damaged", "block", done.Head, "error", v.reason, "rest", done.Tail)
 	}
 	base := workingBase(t.Dir)
-	temporary := logPath(base) + ".tmp"
-	if err := vfs.CopyRange(t.FS, f, 0, e.end, temporary); err != nil {
+	if err := vfs.CopyRange(t.FS, f, 0, e.end, base.Log()); err != nil {
 		return done, err
 	}
-	if err := vfs.RenameDurably(t.FS, temporary, logPath(base)); err != nil {
-		return done, err
-	}
-	job := &indexJob{fs: t.FS, source: s, path: indexPath(base), extent: e, first: s.preamble.First}
+	job := &indexJob{fs: t.FS, source: s, path: base.Index(), extent: e, first: s.preamble.First}
 	if !e.blocks {
 		_, err := job.clear()
 		return done, err

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/logtail"
@@ -32,7 +33,7 @@ const (
 type ReversibleOptions struct {
 	Dir          string       // the blocks directory; the file is below it
 	CompactBytes int64        // obsolete bytes below which nothing is rewritten; 0 is 4 MiB
-	FS           FS           // nil is OS
+	FS           partlog.FS   // nil is the machine's own
 	Logger       *slog.Logger // nil says nothing
 	// Durable tells up to which block the log survives a power cut (Log.Durable).
 	// Blocks after it are kept, whatever Obsolete says. Nil is for no log.
@@ -53,7 +54,7 @@ type ReversibleOptions struct {
 //
 // It may be used by several goroutines.
 type Reversible struct {
-	fs      FS
+	fs      partlog.FS
 	path    string
 	compact int64
 	log     *slog.Logger

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tarn/antelope/partlog"
 	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
@@ -15,7 +16,7 @@ import (
 
 const reversiblePath = testDir + "/" + ReversibleDir + "/" + ReversibleName
 
-func openReversible(t *testing.T, fs FS) *Reversible {
+func openReversible(t *testing.T, fs partlog.FS) *Reversible {
 	t.Helper()
 	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, CompactBytes: 3000})
 	must(t, err)
@@ -208,7 +209,7 @@ func TestReversibleFailuresSurface(t *testing.T) {
 	}
 }
 
-func failingReversible(fs FS, seed uint64) error {
+func failingReversible(fs partlog.FS, seed uint64) error {
 	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, CompactBytes: 1000})
 	if err != nil {
 		return err

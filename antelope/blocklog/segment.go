@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"tarn/antelope/partlog"
 	"tarn/store/vfs"
 )
 
@@ -14,25 +15,26 @@ import (
 // that the files stay open under them.
 type segment struct {
 	log, index vfs.File
-	base       string // path without extension
+	base       partlog.Pair
 	preamble   Preamble
 	start      int64 // where entries begin
+	end        int64 // of the entries of a finished partition
 
 	mu     sync.RWMutex
 	closed bool
 }
 
 // openSegment opens a log and its index.
-func openSegment(fs FS, base string, writable bool) (*segment, error) {
-	log, err := fs.Open(logPath(base), writable)
+func openSegment(fs partlog.FS, base partlog.Pair, writable bool) (*segment, error) {
+	log, err := fs.Open(base.Log(), writable)
 	if err != nil {
 		return nil, fmt.Errorf("open block log: %w", err)
 	}
-	index, err := fs.Open(indexPath(base), writable)
+	index, err := fs.Open(base.Index(), writable)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open block index: %w", err), log.Close())
 	}
-	p, start, err := readPreamble(log, logPath(base))
+	p, start, err := readPreamble(log, base.Log())
 	if err != nil {
 		return nil, errors.Join(err, log.Close(), index.Close())
 	}
@@ -40,7 +42,7 @@ func openSegment(fs FS, base string, writable bool) (*segment, error) {
 }
 
 // close waits for readers. Closing twice is harmless.
-func (s *segment) close() error {
+func (s *segment) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -53,7 +55,7 @@ func (s *segment) close() error {
 // positions returns where blocks from num on begin, n of them.
 func (s *segment) positions(num uint32, n int) ([]int64, error) {
 	b := make([]byte, n*positionBytes)
-	if err := readFull(s.index, indexPath(s.base), b, int64(num-s.preamble.First)*positionBytes); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := readFull(s.index, s.base.Index(), b, int64(num-s.preamble.First)*positionBytes); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		size, e := s.index.Size()
 		if e != nil {
 			return nil, errors.Join(err, e)
@@ -78,9 +80,9 @@ func (s *segment) place(num uint32) (int64, error) {
 	}
 	size, err := s.log.Size()
 	if err != nil {
-		return 0, fmt.Errorf("size of %s: %w", logPath(s.base), err)
+		return 0, fmt.Errorf("size of %s: %w", s.base.Log(), err)
 	}
-	log := &source{file: s.log, path: logPath(s.base), start: s.start, size: size}
+	log := &source{file: s.log, path: s.base.Log(), start: s.start, size: size}
 	return list[0], log.begins(num, list[0])
 }
 
@@ -123,10 +125,10 @@ func (s *segment) read(num, last, highest uint32, end int64, limit int64) (span,
 		all += linkBytes
 	}
 	data := make([]byte, all)
-	if err := readFull(s.log, logPath(s.base), data, list[0]); err != nil {
+	if err := readFull(s.log, s.base.Log(), data, list[0]); err != nil {
 		return span{}, err
 	}
-	sp := span{first: num, positions: list, data: data[:size], path: logPath(s.base)}
+	sp := span{first: num, positions: list, data: data[:size], path: s.base.Log()}
 	if all > size {
 		sp.next = data[size:]
 	}

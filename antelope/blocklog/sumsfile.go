@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"sync"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -29,7 +30,7 @@ const (
 // sumsFile is the open file. Whoever holds the log's writer lock writes, anybody reads. A nil one is
 // empty and cannot be written.
 type sumsFile struct {
-	fs   FS
+	fs   partlog.FS
 	path string
 	log  *slog.Logger
 
@@ -46,7 +47,7 @@ type sumsFile struct {
 
 // openSums opens the file if there is one. One that does not begin as it should counts for nothing, and
 // is made anew by the next write.
-func openSums(fs FS, path string, writable bool, log *slog.Logger) (*sumsFile, error) {
+func openSums(fs partlog.FS, path string, writable bool, log *slog.Logger) (*sumsFile, error) {
 	s := &sumsFile{fs: fs, path: path, log: log}
 	exists, err := fs.Exists(path)
 	if err != nil || !exists {
@@ -73,8 +74,7 @@ func sumsHeader(first uint32) []byte {
 	b := append(make([]byte, 0, sumsHeaderBytes), sumsMagic...)
 	b = binary.LittleEndian.AppendUint32(b, sumsVersion)
 	b = binary.LittleEndian.AppendUint32(b, first)
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-	return append(b, 0, 0, 0, 0)
+	return append(partlog.Seal(b, 0), 0, 0, 0, 0)
 }
 
 func decodeSumsHeader(b []byte) (first uint32, ok bool) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"regexp"
 	"time"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -16,7 +16,7 @@ import (
 // those of leap-util's block-log command. Nobody may have the log open.
 type Tool struct {
 	Dir    string           // blocks-dir
-	FS     FS               // nil is OS
+	FS     partlog.FS       // nil is the machine's own
 	Now    func() time.Time // nil is time.Now
 	Logger *slog.Logger     // gets progress; nil says nothing
 }
@@ -42,14 +42,14 @@ type bundle struct {
 
 // open opens a log for reading. If the index has to agree and does not have as many
 // entries as it should have for the log, that is an error.
-func (t Tool) open(base string, agree bool) (*bundle, error) {
+func (t Tool) open(base partlog.Pair, agree bool) (*bundle, error) {
 	seg, err := openSegment(t.FS, base, false)
 	if err != nil {
 		return nil, err
 	}
 	b := &bundle{seg: seg}
 	if err := b.inspect(agree); err != nil {
-		return nil, errors.Join(err, seg.close())
+		return nil, errors.Join(err, seg.Close())
 	}
 	return b, nil
 }
@@ -62,14 +62,14 @@ func (t Tool) openWhole() (*bundle, error) {
 		return nil, err
 	}
 	if err := b.whole(); err != nil {
-		return nil, errors.Join(err, b.seg.close())
+		return nil, errors.Join(err, b.seg.Close())
 	}
 	return b, nil
 }
 
 func (b *bundle) inspect(agree bool) error {
 	var err error
-	if b.source, err = openSource(b.seg.log, logPath(b.seg.base)); err != nil {
+	if b.source, err = openSource(b.seg.log, b.seg.base.Log()); err != nil {
 		return err
 	}
 	if b.extent, err = b.closedExtent(); err != nil {
@@ -83,15 +83,15 @@ func (b *bundle) inspect(agree bool) error {
 	}
 	size, err := b.seg.index.Size()
 	if err != nil {
-		return fmt.Errorf("size of %s: %w", indexPath(b.seg.base), err)
+		return fmt.Errorf("size of %s: %w", b.seg.base.Index(), err)
 	}
 	if size%positionBytes != 0 {
-		return fault(Unsound, "The size of %s is not a multiple of sizeof(uint64_t)", indexPath(b.seg.base))
+		return fault(Unsound, "The size of %s is not a multiple of sizeof(uint64_t)", b.seg.base.Index())
 	}
 	b.indexed = uint32(size / positionBytes)
 	if entries := b.entries(); agree && entries != b.indexed {
 		return fault(Unsound, "%s says it has %d blocks which disagrees with %d indicated by %s",
-			b.path, entries, b.indexed, indexPath(b.seg.base))
+			b.path, entries, b.indexed, b.seg.base.Index())
 	}
 	return nil
 }
@@ -123,14 +123,14 @@ func (t Tool) MakeIndex(out string) error {
 	t = t.settle()
 	base := workingBase(t.Dir)
 	if out == "" {
-		out = indexPath(base)
+		out = base.Index()
 	}
-	f, err := t.FS.Open(logPath(base), false)
+	f, err := t.FS.Open(base.Log(), false)
 	if err != nil {
 		return fmt.Errorf("make index: %w", err)
 	}
 	defer f.Close()
-	s, err := openSource(f, logPath(base))
+	s, err := openSource(f, base.Log())
 	if err != nil {
 		return fmt.Errorf("make index: %w", err)
 	}
@@ -153,7 +153,7 @@ func (t Tool) MakeIndex(out string) error {
 
 // extract copies a range of blocks into a new pair. A range from the log's first
 // block on keeps its preamble, any other begins with the chain's id.
-func (t Tool) extract(b *bundle, first, count uint32, base string) error {
+func (t Tool) extract(b *bundle, first, count uint32, base partlog.Pair) error {
 	first = max(first, b.preamble.First)
 	count = min(count, b.entries())
 	from, err := b.position(first)
@@ -172,7 +172,7 @@ func (t Tool) extract(b *bundle, first, count uint32, base string) error {
 	if _, err := c.cut(from, p, base); err != nil {
 		return fmt.Errorf("extract blocks of %s: %w", b.path, err)
 	}
-	return t.FS.SyncDir(filepath.Dir(base))
+	return t.FS.SyncDir(filepath.Dir(base.Log()))
 }
 
 // whole refuses pruned logs, whose blocks do not lie from the preamble on.
@@ -194,7 +194,7 @@ func (t Tool) Extract(first, last uint32, out string) error {
 	if err != nil {
 		return err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	if first < b.preamble.First {
 		return fault(Unsound, "The first available block is block %d.", b.preamble.First)
 	}
@@ -205,8 +205,8 @@ func (t Tool) Extract(first, last uint32, out string) error {
 }
 
 // rangeBase is the path without extension of a log of a range of blocks.
-func rangeBase(dir string, first, last uint32) string {
-	return filepath.Join(dir, fmt.Sprintf("blocks-%d-%d", first, last))
+func rangeBase(dir string, first, last uint32) partlog.Pair {
+	return partlog.NewPart(dir, logName, first, last).Pair
 }
 
 // Split copies blocks.log into logs of stride blocks each in another folder.
@@ -219,7 +219,7 @@ func (t Tool) Split(stride uint32, out string) error {
 	if err != nil {
 		return err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	if err := vfs.MkdirAll(t.FS, out); err != nil {
 		return err
 	}
@@ -238,20 +238,20 @@ func (t Tool) Split(stride uint32, out string) error {
 // not match.
 func (t Tool) Merge(out string) error {
 	t = t.settle()
-	c, err := openCatalog(t.FS, t.Dir, t.Logger, t.Now)
+	list, err := partlog.Parts(t.FS, t.Dir, logName, (&inspection{fs: t.FS, log: t.Logger, now: t.Now}).look, t.Logger)
 	if err != nil {
 		return err
 	}
-	if len(c.list) <= 1 {
+	if len(list) <= 1 {
 		t.Logger.Warn("There's no more than one blocklog files, skip merge.", "folder", t.Dir)
 		return nil
 	}
 	if err := vfs.MkdirAll(t.FS, out); err != nil {
 		return err
 	}
-	for rest := c.list; len(rest) > 0; {
+	for rest := list; len(rest) > 0; {
 		n := 1
-		for n < len(rest) && rest[n].first == rest[n-1].last+1 {
+		for n < len(rest) && rest[n].First == rest[n-1].Last+1 {
 			n++
 		}
 		if err := t.join(rest[:n], out); err != nil {
@@ -259,21 +259,21 @@ func (t Tool) Merge(out string) error {
 		}
 		if rest = rest[n:]; len(rest) > 0 {
 			t.Logger.Warn("cannot be merged with previous block log file because of the discontinuity of blocks, skip merging.",
-				"file", logPath(rest[0].base))
+				"file", rest[0].Log())
 		}
 	}
 	return nil
 }
 
 // join makes one log of consecutive ones.
-func (t Tool) join(list []retainedLog, out string) (err error) {
-	base, temporary := rangeBase(out, list[0].first, list[len(list)-1].last), filepath.Join(out, "merging")
-	log, err := t.FS.Create(logPath(temporary))
+func (t Tool) join(list []partlog.Part, out string) (err error) {
+	base, temporary := rangeBase(out, list[0].First, list[len(list)-1].Last), partlog.Pair(filepath.Join(out, "merging"))
+	log, err := t.FS.Create(temporary.Log())
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	index, err := t.FS.Create(indexPath(temporary))
+	index, err := t.FS.Create(temporary.Index())
 	if err != nil {
 		return err
 	}
@@ -281,22 +281,22 @@ func (t Tool) join(list []retainedLog, out string) (err error) {
 	var end, count int64
 	for _, r := range list {
 		if end, err = t.joinOne(r, log, index, end, count); err != nil {
-			return fmt.Errorf("merge %s: %w", logPath(r.base), err)
+			return fmt.Errorf("merge %s: %w", r.Log(), err)
 		}
-		count += int64(r.last-r.first) + 1
+		count += int64(r.Last-r.First) + 1
 	}
 	if err := errors.Join(log.Sync(), index.Sync()); err != nil {
 		return err
 	}
-	return publishPair(t.FS, temporary, base)
+	return temporary.Replace(t.FS, base)
 }
 
-func (t Tool) joinOne(r retainedLog, log, index vfs.File, end, count int64) (int64, error) {
-	b, err := t.open(r.base, true)
+func (t Tool) joinOne(r partlog.Part, log, index vfs.File, end, count int64) (int64, error) {
+	b, err := t.open(r.Pair, true)
 	if err != nil {
 		return 0, err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	if err := b.whole(); err != nil {
 		return 0, err
 	}
@@ -325,7 +325,7 @@ func (t Tool) SmokeTest(interval uint32) error {
 	if err != nil {
 		return err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	t.Logger.Info("block log", "version", b.preamble.Version, "first", b.first, "last", b.extent.head.num)
 	dropped := b.first - b.preamble.First
 	if interval == 0 {
@@ -351,7 +351,7 @@ func (t Tool) SmokeTest(interval uint32) error {
 // IsPruned tells whether there is a pruned log.
 func (t Tool) IsPruned() (bool, error) {
 	t = t.settle()
-	p, err := t.preamble(logPath(workingBase(t.Dir)))
+	p, err := t.preamble(workingBase(t.Dir).Log())
 	return err == nil && p.Pruned, err
 }
 
@@ -368,7 +368,7 @@ func (t Tool) preamble(path string) (Preamble, error) {
 // Vacuum makes an ordinary log of a pruned one.
 func (t Tool) Vacuum() error {
 	t = t.settle()
-	path := logPath(workingBase(t.Dir))
+	path := workingBase(t.Dir).Log()
 	exists, err := t.FS.Exists(path)
 	if err != nil {
 		return err
@@ -389,37 +389,25 @@ func (t Tool) Vacuum() error {
 	return l.Close()
 }
 
-var firstPartition = regexp.MustCompile(`^blocks-1-[0-9]+\.log$`)
-
 // Context returns the preamble that tells a log's chain: that of the partition with
 // block 1 in a folder of finished ones if there is one, else that of blocks.log, else
-// that of any partition. retained may be "". ok is false if there is no log.
+// that of the oldest partition. retained may be "". ok is false if there is no log.
 func (t Tool) Context(retained string) (p Preamble, ok bool, err error) {
 	t = t.settle()
-	var names []string
+	var parts []partlog.Part
 	if retained != "" {
-		if names, err = t.FS.List(retained); err != nil {
+		asNamed := func(p partlog.Part) (partlog.Part, error) { return p, nil }
+		if parts, err = partlog.Parts(t.FS, retained, logName, asNamed, nil); err != nil {
 			return Preamble{}, false, err
 		}
 	}
-	path := ""
-	if exists, err := t.FS.Exists(logPath(workingBase(t.Dir))); err != nil {
+	path := workingBase(t.Dir).Log()
+	if exists, err := t.FS.Exists(path); err != nil {
 		return Preamble{}, false, err
-	} else if exists {
-		path = logPath(workingBase(t.Dir))
+	} else if len(parts) > 0 && (!exists || parts[0].First == 1) {
+		path = parts[0].Log()
 	}
-	for _, name := range names {
-		if firstPartition.MatchString(name) || path == "" && retainedName.MatchString(name) {
-			path = filepath.Join(retained, name)
-		}
-		if firstPartition.MatchString(name) {
-			break
-		}
-	}
-	if path == "" {
-		return Preamble{}, false, nil
-	}
-	if size, err := fileSize(t.FS, path); err != nil || size == 0 {
+	if size, err := partlog.Size(t.FS, path); err != nil || size == 0 {
 		return Preamble{}, false, err
 	}
 	p, err = t.preamble(path)
@@ -438,7 +426,7 @@ func (t Tool) First(retained string) (uint32, error) {
 	if err != nil {
 		return 0, err
 	}
-	return b.first, b.seg.close()
+	return b.first, b.seg.Close()
 }
 
 // Genesis returns the genesis state that a log begins with. It is nil if the log has

@@ -115,12 +115,12 @@ func TestTrimmingLeavesNoTail(t *testing.T) {
 		}
 	}
 
-	torn := bytes.Clone(killed.Blob(logPath(workingBase(testDir))).Bytes())
+	torn := bytes.Clone(killed.Blob(workingBase(testDir).Log()).Bytes())
 	torn[positions[0]+400] ^= 1
-	killed.Put(logPath(workingBase(testDir)), memfs.NewBlob(torn))
+	killed.Put(workingBase(testDir).Log(), memfs.NewBlob(torn))
 	tool := Tool{Dir: testDir, FS: testFS{killed, killed}}
 	for _, err := range []error{tool.TrimEnd(24), tool.TrimFront(12, "")} {
-		if err == nil || !strings.Contains(err.Error(), "Start it once") || killed.Blob(tail) == nil || !bytes.Equal(killed.Blob(logPath(workingBase(testDir))).Bytes(), torn) {
+		if err == nil || !strings.Contains(err.Error(), "Start it once") || killed.Blob(tail) == nil || !bytes.Equal(killed.Blob(workingBase(testDir).Log()).Bytes(), torn) {
 			t.Errorf("block 24 is torn: %v", err)
 		}
 	}
@@ -161,8 +161,8 @@ func TestSplittingAndMerging(t *testing.T) {
 	for _, r := range [][2]int{{50, 50}, {51, 100}, {101, 150}} {
 		opened(t, fs, retained, fmt.Sprintf("blocks-%d-%d", r[0], r[1]), all[r[0]-1:r[1]])
 	}
-	must(t, fs.Remove(logPath(workingBase(testDir))))
-	must(t, fs.Remove(indexPath(workingBase(testDir))))
+	must(t, fs.Remove(workingBase(testDir).Log()))
+	must(t, fs.Remove(workingBase(testDir).Index()))
 	o := testOptions(fs)
 	o.RetainedDir = ptr("retained")
 	l := mustOpen(t, o)
@@ -200,7 +200,7 @@ func TestSmokeTestSeesWhatDisagrees(t *testing.T) {
 	fs := memory()
 	tool, _, _ := produced(t, fs, 3, 20)
 	must(t, tool.SmokeTest(0))
-	path := indexPath(workingBase(testDir))
+	path := workingBase(testDir).Index()
 	good := fs.mem.Blob(path).Bytes()
 	swapped := bytes.Clone(good)
 	copy(swapped[80:88], good[88:96])
@@ -227,7 +227,7 @@ func TestPrunedLogsAgreeWithTheirIndex(t *testing.T) {
 	if err := tool.TrimEnd(20); !is(err, Unsound) || !strings.Contains(err.Error(), "is a pruned log; vacuum it first") {
 		t.Errorf("trim the end: %v", err)
 	}
-	path := indexPath(workingBase(testDir))
+	path := workingBase(testDir).Index()
 	fs.mem.Put(path, memfs.NewBlob(fs.mem.Blob(path).Bytes()[:8*20]))
 	const want = "says it has 21 blocks which disagrees with 20 indicated by"
 	if err := tool.SmokeTest(0); !is(err, Unsound) || !strings.Contains(err.Error(), want) {
@@ -258,7 +258,7 @@ func TestPrunedLogsAreNotCut(t *testing.T) {
 	l := mustOpen(t, o)
 	add(t, l, c, 1, 10)
 	must(t, l.Close())
-	path := logPath(workingBase(testDir))
+	path := workingBase(testDir).Log()
 	before := fs.mem.Blob(path).Bytes()
 	for name, cut := range map[string]func() error{
 		"trim the front": func() error { return tool.TrimFront(5, "") },

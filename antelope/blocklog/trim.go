@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
+	"tarn/antelope/partlog"
 	"tarn/store/vfs"
 )
 
@@ -20,12 +21,12 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 	if filepath.Clean(temporary) == t.Dir {
 		return fault(Unsound, "block_dir and temp_dir need to be different directories")
 	}
-	base, made, old := workingBase(t.Dir), filepath.Join(temporary, "blocks"), filepath.Join(temporary, "old")
+	base, made, old := workingBase(t.Dir), workingBase(temporary), partlog.Pair(filepath.Join(temporary, "old"))
 	b, err := t.openWhole()
 	if err != nil {
 		return err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	switch {
 	case first <= b.preamble.First:
 		return fmt.Errorf("There are no blocks before block %d so do nothing.", first) //nolint:staticcheck // nodeos' words
@@ -41,10 +42,10 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 	if err := t.extract(b, first, b.extent.head.num-first+1, made); err != nil {
 		return err
 	}
-	if err := publishPair(t.FS, base, old); err != nil {
+	if err := base.Replace(t.FS, old); err != nil {
 		return err
 	}
-	if err := errors.Join(publishPair(t.FS, made, base), t.FS.SyncDir(temporary)); err != nil {
+	if err := made.Replace(t.FS, base); err != nil {
 		return err
 	}
 	return t.forgetTail() // which is not of the new log, so it tells nothing of it before
@@ -58,7 +59,7 @@ func (t Tool) TrimEnd(last uint32) error {
 	if err != nil {
 		return err
 	}
-	defer b.seg.close()
+	defer b.seg.Close()
 	switch {
 	case last < b.preamble.First:
 		return fmt.Errorf("All blocks are after block %d so do nothing (trim_end would delete entire blocks.log)", last) //nolint:staticcheck // nodeos' words
@@ -72,10 +73,10 @@ func (t Tool) TrimEnd(last uint32) error {
 	if err != nil {
 		return err
 	}
-	if err := t.shorten(logPath(b.seg.base), end); err != nil {
+	if err := t.shorten(b.seg.base.Log(), end); err != nil {
 		return err
 	}
-	if err := t.shorten(indexPath(b.seg.base), int64(last-b.preamble.First+1)*positionBytes); err != nil {
+	if err := t.shorten(b.seg.base.Index(), int64(last-b.preamble.First+1)*positionBytes); err != nil {
 		return err
 	}
 	return t.forgetTail() // what it tells of the shorter log is true until then

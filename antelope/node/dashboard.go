@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/antelope/blocklog"
 	"tarn/antelope/p2p"
+	"tarn/antelope/partlog"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
 	"tarn/dashboard"
@@ -22,11 +22,11 @@ type written struct{ blocks, reversible atomic.Int64 }
 
 // countingFS is where files of blocks are kept, which are counted unless somebody else
 // keeps them.
-func countingFS(fs blocklog.FS, n *atomic.Int64) blocklog.FS {
+func countingFS(fs partlog.FS, n *atomic.Int64) partlog.FS {
 	if fs != nil {
 		return fs
 	}
-	return blocklog.Through(vfs.Count(vfs.OS, n))
+	return partlog.Through(vfs.Count(vfs.OS, n))
 }
 
 // meter is what the node tells of its disk, memory and processor.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"syscall"
 )
 
@@ -55,20 +56,29 @@ func CopyTo(out File, at int64, in File, from, to int64) error {
 }
 
 // CopyRange makes path a file of the bytes of a range of another, in place of one of that
-// name. Its bytes are durable when it returns nil, its name is not. After an error there
-// may be a part of it.
+// name, durably: at any moment, and after any crash, there is all of it or what was there before.
+// After an error there is no part of it, if that is possible. A crash may leave one, whose name
+// ends with [NewSuffix].
 func CopyRange(files FS, in File, from, to int64, path string) error {
-	out, err := files.Create(path)
+	part := path + NewSuffix
+	out, err := files.Create(part)
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err = CopyTo(out, 0, in, from, to); err == nil {
 		err = out.Sync()
 	}
-	if err = errors.Join(err, out.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = RenameDurably(files, part, path)
 	}
-	return nil
+	if err == nil {
+		return nil
+	}
+	// Else it takes room on a full disk.
+	if gone := files.Remove(part); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return fmt.Errorf("write %s: %w", path, err)
 }
 
 // CopyFile copies a file as CopyRange does.
@@ -91,22 +101,14 @@ func CopyFile(files FS, from, to string) error {
 // file that has it, also where that is on another file system: then it copies. When it
 // returns nil the name is durable, and that the old one is gone. A crash or an error
 // leaves the file whole under one of its names, or under both after a copy; done again it
-// comes to its end. A crash may leave a part of a copy, whose name ends with [NewSuffix].
+// comes to its end. A crash may leave a part of a copy, as [CopyFile] does.
 func MoveDurably(files FS, from, to string) error {
 	err := RenameDurably(files, from, to)
 	if !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
-	// The name appears when all is there, and the source goes when the name is durable.
-	part := to + NewSuffix
-	if err := CopyFile(files, from, part); err != nil {
-		there, failed := files.Exists(part)
-		if there {
-			failed = files.Remove(part)
-		}
-		return errors.Join(err, failed)
-	}
-	if err := RenameDurably(files, part, to); err != nil {
+	// The source goes when the name of the copy is durable.
+	if err := CopyFile(files, from, to); err != nil {
 		return err
 	}
 	return RemoveDurably(files, from)

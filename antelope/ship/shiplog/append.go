@@ -118,7 +118,7 @@ func (f *file) setPosition(num uint32, at int64) error {
 
 // truncate takes back the entries from a block on.
 func (l *Log) truncate(num uint32) error {
-	for len(l.older) > 0 && (l.live.empty() || num <= l.live.base) && num <= l.older[len(l.older)-1].last {
+	for l.parts.Len() > 0 && (l.live.empty() || num <= l.live.base) && num <= l.parts.Newest().Last {
 		if err := l.restorePart(); err != nil {
 			return l.fail(fmt.Errorf("take back blocks from %d on: %w", num, err))
 		}

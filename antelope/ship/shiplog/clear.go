@@ -31,12 +31,10 @@ func (l *Log) clear() error {
 	if err := l.setMark(mark{}); err != nil { // nothing is promised any more
 		return err
 	}
-	for len(l.older) > 0 { // oldest first: what a crash leaves has no gap
-		p := l.older[0]
-		if err := errors.Join(l.retained.forget(p.path), remove(l.fs, p.path+".log"), remove(l.fs, p.path+".index")); err != nil {
+	for l.parts.Len() > 0 { // oldest first: what a crash leaves has no gap
+		if err := l.parts.Remove(l.parts.Oldest()); err != nil {
 			return err
 		}
-		l.older = l.older[1:]
 	}
 	f := l.live
 	l.cuts++

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
@@ -83,8 +84,8 @@ func (x *crasher) work() {
 		}
 		_, end := x.log.Range()
 		x.floor = min(end, x.log.mark.end)
-		if x.o.Partition != nil && len(x.log.older) > 0 { // files before the live one are durable
-			x.floor = max(x.floor, min(end, x.log.older[len(x.log.older)-1].last+1))
+		if x.log.parts.Len() > 0 { // files before the live one are durable
+			x.floor = max(x.floor, min(end, x.log.parts.Newest().Last+1))
 		}
 		x.list = append(x.list, promise{at: x.disk.Position(), upTo: x.floor})
 	}
@@ -179,5 +180,39 @@ func TestACrashWhileAnIndexIsMadeAgainLosesNothing(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A file in the archive that is shorter than the one that comes there is what a copy left that did not
+// end: it does not cost the whole one.
+func TestHalfAFileInTheArchiveDoesNotStay(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 12))
+	mem := memfs.New()
+	x := newLife(t, r, func(o *Options) { o.Partition = &Partition{folder + "/retained", folder + "/archive", 7, 0} }, mem, mem)
+	x.first, x.end = 1, 1
+	o := x.o
+	half := partlog.NewPart(o.Partition.Archive, o.Name, 1, 7).Log()
+	mem.Put(half, memfs.NewBlob([]byte("half")))
+	if err := x.open(); err != nil {
+		t.Fatal(err)
+	}
+	for x.end <= 10 {
+		if err := x.add(x.end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	x.o.Partition = &Partition{o.Partition.Archive, "", 7, 9}
+	if err := x.open(); err != nil {
+		t.Fatal(err)
+	}
+	x.check()
+	if first, _ := x.log.Range(); first != 1 {
+		t.Errorf("the log begins with block %d", first)
+	}
+	if err := x.log.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,9 +15,9 @@ func (f *file) position(num uint32) (int64, error) {
 	var b [indexBytes]byte
 	at := int64(num-f.base) * indexBytes
 	if _, err := f.index.ReadAt(b[:], at); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, fmt.Errorf("%s: offset %d: the index ends before the position of block %d: %w", f.indexPath, at, num, ErrCorrupt)
+		return 0, fmt.Errorf("%s: offset %d: the index ends before the position of block %d: %w", f.Index(), at, num, ErrCorrupt)
 	} else if err != nil {
-		return 0, fmt.Errorf("%s: offset %d: read the position of block %d: %w", f.indexPath, at, num, err)
+		return 0, fmt.Errorf("%s: offset %d: read the position of block %d: %w", f.Index(), at, num, err)
 	}
 	return int64(binary.LittleEndian.Uint64(b[:])), nil
 }
@@ -34,7 +34,7 @@ func (f *file) entryAt(num uint32, at int64) (header, error) {
 		err = fmt.Errorf("the last 8 bytes, at offset %d, say that it begins at %d: %w", at+h.span()-trailerBytes, back, ErrCorrupt)
 	}
 	if err != nil {
-		return h, fmt.Errorf("%s: offset %d, where the entry of block %d belongs: %w", f.path, at, num, err)
+		return h, fmt.Errorf("%s: offset %d, where the entry of block %d belongs: %w", f.Log(), at, num, err)
 	}
 	return h, nil
 }
@@ -74,7 +74,7 @@ func (f *file) header(num uint32) (h header, at int64, err error) {
 		err = e
 	}
 	if err == nil {
-		f.say.Warn("The index of a history log was damaged, and is made again from the log where it was", "file", f.indexPath, "block", num, "error", odd)
+		f.say.Warn("The index of a history log was damaged, and is made again from the log where it was", "file", f.Index(), "block", num, "error", odd)
 	}
 	return h, at, err
 }
@@ -97,7 +97,7 @@ func (f *file) after(num uint32) (h header, at int64, err error) {
 		}
 	}
 	if from == num && at == 0 && num > f.base {
-		return h, 0, fmt.Errorf("%s: no entry before that of block %d tells where it is: %w", f.path, num, ErrCorrupt)
+		return h, 0, fmt.Errorf("%s: no entry before that of block %d tells where it is: %w", f.Log(), num, ErrCorrupt)
 	}
 	for n := from; ; n++ {
 		if h, err = f.entryAt(n, at); err != nil {
@@ -119,7 +119,7 @@ func (f *file) before(num uint32) (h header, at int64, err error) {
 	from, end := f.end, f.size
 	size, err := f.index.Size()
 	if err != nil {
-		return h, 0, fmt.Errorf("%s: %w", f.indexPath, err)
+		return h, 0, fmt.Errorf("%s: %w", f.Index(), err)
 	}
 	known := uint64(f.base) + uint64(size/indexBytes) // of later ones the index says nothing
 	for n := num + 1; n < f.end && uint64(n) < known; n++ {
@@ -137,7 +137,7 @@ func (f *file) before(num uint32) (h header, at int64, err error) {
 	}
 	for n := from; n > num; n-- {
 		if h, at, err = previous(f.log, n, end); err != nil {
-			return h, 0, fmt.Errorf("%s: the entry of block %d, which ends at offset %d: %w", f.path, n-1, end, err)
+			return h, 0, fmt.Errorf("%s: the entry of block %d, which ends at offset %d: %w", f.Log(), n-1, end, err)
 		}
 		if err := f.correct(n-1, at); err != nil {
 			return h, 0, err
@@ -158,7 +158,7 @@ func (f *file) correct(num uint32, at int64) error {
 		return err
 	}
 	if err := f.setPosition(num, at); err != nil {
-		f.say.Warn("The index of a history log cannot be corrected", "file", f.indexPath, "block", num, "error", err)
+		f.say.Warn("The index of a history log cannot be corrected", "file", f.Index(), "block", num, "error", err)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ func (s *scanner) begin() (bool, error) {
 	}
 	s.num = binary.BigEndian.Uint32(b[8:])
 	if s.part != nil {
-		s.num = s.part.first
+		s.num = s.part.First
 	}
 	s.base, s.first = s.num, s.num
 	m := binary.LittleEndian.Uint64(b[:])

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"tarn/antelope/blocklog"
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -17,43 +17,43 @@ type IDs struct{ files []*file }
 // OpenIDs opens the files of a log.
 func OpenIDs(o VerifyOptions) (*IDs, error) {
 	if o.FS == nil {
-		o.FS = blocklog.OS
+		o.FS = partlog.OS
 	}
 	x := &IDs{}
 	for _, dir := range o.Old {
-		list, err := parts(o.FS, dir, o.Name)
+		list, err := partlog.Parts(o.FS, dir, o.Name, nil, nil)
 		if err != nil {
 			return nil, errors.Join(err, x.Close())
 		}
 		for _, p := range list {
-			if err := x.open(o.FS, p.path, p.first, p.last+1); err != nil {
+			if err := x.open(o.FS, p.Pair, p.First, p.Last+1); err != nil {
 				return nil, errors.Join(err, x.Close())
 			}
 		}
 	}
-	if err := x.open(o.FS, filepath.Join(o.Dir, o.Name), 0, ^uint32(0)); err != nil {
+	if err := x.open(o.FS, partlog.Pair(filepath.Join(o.Dir, o.Name)), 0, ^uint32(0)); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
 }
 
 // open opens a file that has an index, and a first header that can be read.
-func (x *IDs) open(files vfs.FS, stem string, first, end uint32) error {
-	log, err := files.Open(stem+".log", false)
+func (x *IDs) open(files vfs.FS, p partlog.Pair, first, end uint32) error {
+	log, err := files.Open(p.Log(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	index, err := files.Open(stem+".index", false)
+	index, err := files.Open(p.Index(), false)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 		return errors.Join(err, log.Close())
 	}
-	f := &file{log: log, index: index, path: stem + ".log", indexPath: stem + ".index"}
+	f := &file{log: log, index: index, Pair: p}
 	x.files = append(x.files, f)
 	if f.size, err = log.Size(); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (x *IDs) ID(num uint32) (id types.Checksum256, ok bool, err error) {
 // Close closes the files.
 func (x *IDs) Close() (err error) {
 	for _, f := range x.files {
-		err = errors.Join(err, f.close())
+		err = errors.Join(err, f.Close())
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zlib"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -20,7 +21,7 @@ import (
 // one list of files true under one lock.
 type Log struct {
 	o  Options
-	fs vfs.FS
+	fs partlog.FS
 	z  *zlib.Writer
 
 	inflaters sync.Pool // that nobody uses
@@ -28,12 +29,11 @@ type Log struct {
 	mu     sync.RWMutex
 	live   *file // that is appended to
 	last   types.Checksum256
-	older  []part // retained files, oldest first
 	failed error  // a write that failed
 	cuts   uint64 // how often entries were taken back
 	stats  Stats
 
-	retained handles // files that are open for who reads them
+	parts *partlog.Catalog[*file] // retained files; it guards itself
 
 	mark mark // what is durable
 }
@@ -45,11 +45,10 @@ type Stats struct {
 	Syncs   uint64
 }
 
-// file is a log with its index. Positions are those of entries; the first is at 0.
+// file is an open log with its index. Positions are those of entries; the first is at 0.
 type file struct {
+	partlog.Pair
 	log, index vfs.File
-	path       string // of the log
-	indexPath  string
 	say        *slog.Logger
 	mending    sync.Mutex // of the index, among readers
 	base       uint32     // block of the first entry
@@ -60,7 +59,8 @@ type file struct {
 
 func (f *file) empty() bool { return f.first == f.end }
 
-func (f *file) close() error { return errors.Join(f.log.Close(), f.index.Close()) }
+// Close closes both files.
+func (f *file) Close() error { return errors.Join(f.log.Close(), f.index.Close()) }
 
 // Open opens a log or makes one. What a crash left at its end is cut off.
 func Open(o Options) (*Log, error) {
@@ -73,7 +73,7 @@ func Open(o Options) (*Log, error) {
 	if o.step == 0 {
 		o.step = usualStep
 	}
-	l := &Log{o: o, fs: o.fs(), z: zlib.NewWriter(io.Discard)}
+	l := &Log{o: o, fs: o.fs(), parts: new(partlog.Catalog[*file]), z: zlib.NewWriter(io.Discard)}
 	if err := vfs.MkdirAll(l.fs, o.Dir); err != nil {
 		return nil, err
 	}
@@ -103,26 +103,26 @@ func (l *Log) open() (err error) {
 		l.last = h.id
 		return err
 	}
-	if n := len(l.older); n > 0 {
-		id, _, err := l.id(l.older[n-1].last)
+	if l.parts.Len() > 0 {
+		id, _, err := l.id(l.parts.Newest().Last)
 		l.last = id
 		return err
 	}
 	return nil
 }
 
-func (l *Log) newFile(path, indexPath string) *file {
-	return &file{path: path, indexPath: indexPath, say: l.o.Logger}
+func (l *Log) newFile(pair partlog.Pair) *file {
+	return &file{Pair: pair, say: l.o.Logger}
 }
 
 // openLive opens the files that are appended to, or makes them.
 func (l *Log) openLive() (*file, error) {
-	f := l.newFile(l.o.logPath(), l.o.indexPath())
+	f := l.newFile(l.o.pair())
 	var err error
-	if f.log, err = l.openOrCreate(l.o.logPath()); err != nil {
+	if f.log, err = l.openOrCreate(f.Log()); err != nil {
 		return nil, err
 	}
-	if f.index, err = l.openOrCreate(l.o.indexPath()); err != nil {
+	if f.index, err = l.openOrCreate(f.Index()); err != nil {
 		return nil, errors.Join(err, f.log.Close())
 	}
 	return f, nil
@@ -148,12 +148,12 @@ func (l *Log) Range() (first, end uint32) {
 }
 
 func (l *Log) bounds() (first, end uint32) {
-	f := l.live
+	f, parts := l.live, l.parts.Len() > 0
 	switch {
-	case len(l.older) > 0 && f.empty():
-		return l.older[0].first, l.older[len(l.older)-1].last + 1
-	case len(l.older) > 0:
-		return min(l.older[0].first, f.first), f.end
+	case parts && f.empty():
+		return l.parts.Oldest().First, l.parts.Newest().Last + 1
+	case parts:
+		return min(l.parts.Oldest().First, f.first), f.end
 	case f.empty() && l.o.Partition != nil:
 		return 1, 1
 	}
@@ -200,15 +200,11 @@ func (l *Log) use(num uint32, do func(*file) error) error {
 	if f := l.live; num >= f.first && num < f.end {
 		return do(f)
 	}
-	p, ok := l.part(num)
-	if !ok {
-		return ErrNotFound
+	found, err := l.parts.Use(num, func(_ partlog.Part, f *file) error { return do(f) })
+	if err == nil && !found {
+		err = ErrNotFound
 	}
-	h, err := l.retained.take(p.path, func() (*file, error) { return l.openPart(p) })
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(h.file), l.retained.leave(h))
+	return err
 }
 
 // Stats returns what was done.
@@ -237,7 +233,7 @@ func (l *Log) closeFiles() (err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.live != nil {
-		err = l.live.close()
+		err = l.live.Close()
 	}
-	return errors.Join(err, l.retained.close())
+	return errors.Join(err, l.parts.Close())
 }

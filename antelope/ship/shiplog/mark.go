@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -20,22 +20,24 @@ type mark struct {
 	id         types.Checksum256
 }
 
-const markBytes = 4 + 4 + 8 + 32 + 4
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+const markBytes = 4 + 4 + 8 + 32 // and its checksum
 
 func (m *mark) append(b []byte) []byte {
-	n := len(b)
 	b = binary.LittleEndian.AppendUint32(b, m.first)
 	b = binary.LittleEndian.AppendUint32(b, m.end)
 	b = binary.LittleEndian.AppendUint64(b, uint64(m.size))
-	b = append(b, m.id[:]...)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[n:], castagnoli))
+	return append(b, m.id[:]...)
 }
 
-func decodeMark(b []byte) (m mark, err error) {
-	if len(b) != markBytes || crc32.Checksum(b[:markBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[markBytes-4:]) {
-		return m, fmt.Errorf("mark of %d bytes: %w", len(b), ErrCorrupt)
+// readMark reads the mark of a log: an error that is fs.ErrNotExist if there is none, one that is
+// partlog.ErrMark if it is not whole.
+func readMark(files vfs.FS, path string) (m mark, err error) {
+	b, err := partlog.ReadMark(files, path, markBytes+crc32.Size)
+	if err == nil && len(b) != markBytes {
+		err = fmt.Errorf("%s: %w: it has %d bytes", path, partlog.ErrMark, len(b))
+	}
+	if err != nil {
+		return mark{}, err
 	}
 	m.first, m.end = binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 	m.size = int64(binary.LittleEndian.Uint64(b[8:]))
@@ -43,23 +45,16 @@ func decodeMark(b []byte) (m mark, err error) {
 	return m, nil
 }
 
-// readMark reads the mark's file; false if there is none that is whole.
-func (l *Log) readMark() (mark, bool, error) {
-	b, err := vfs.ReadFile(l.fs, l.o.markPath(), markBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return mark{}, false, nil
-	}
-	if err != nil {
-		return mark{}, false, err
-	}
-	m, err := decodeMark(b)
-	return m, err == nil, nil
+// write makes a mark durable.
+func (m *mark) write(files vfs.FS, path string) error {
+	_, err := partlog.WriteMark(files, path, m.append(nil))
+	return err
 }
 
 // setMark makes a mark durable, and with it the names of the files in the folder.
 func (l *Log) setMark(m mark) error {
-	if err := vfs.WriteDurably(l.fs, l.o.markPath(), m.append(nil)); err != nil {
-		return fmt.Errorf("write %s: %w", l.o.markPath(), err)
+	if err := m.write(l.fs, l.o.markPath()); err != nil {
+		return err
 	}
 	l.mark = m
 	return nil

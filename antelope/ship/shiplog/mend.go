@@ -74,8 +74,8 @@ func (s *scanner) end() error {
 	case s.pruned && !s.lost && s.said != s.kept-s.first:
 		s.found(integrity.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, and there are %d", s.said, s.kept-s.first), Mend: s.cut("write the number of entries in it")})
 	}
-	if p := s.part; p != nil && !torn && s.num != p.last+1 {
-		s.found(integrity.Finding{Offset: s.at, Block: s.num, Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.last)})
+	if p := s.part; p != nil && !torn && s.num != p.Last+1 {
+		s.found(integrity.Finding{Offset: s.at, Block: s.num, Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.Last)})
 	}
 	if err := s.checkIndex(); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *scanner) tail() {
 	}
 	last := &list[len(list)-1]
 	switch {
-	case s.part != nil && s.kept != s.part.last+1, s.keep == 0 && !start:
+	case s.part != nil && s.kept != s.part.Last+1, s.keep == 0 && !start:
 		s.lost = true
 	case s.pruned && s.lost: // nobody can tell how many entries the rest has
 	default:
@@ -108,9 +108,9 @@ func (s *scanner) tail() {
 // cut makes a file end after its last whole entry.
 func (s *scanner) cut(what string) *integrity.Mend {
 	pruned, path, files, keep, count, m := s.pruned && s.keep > 0, s.path(), s.o.FS, s.keep, s.kept-s.first, s.newMark()
-	markPath := ""
+	lower := ""                                         // the mark, if it says more
 	if s.mark != nil && s.mark.size > keep && !s.lost { // else nobody can tell the blocks of a mark
-		markPath = s.stem + ".mark"
+		lower = markPath(s.pair)
 	}
 	return &integrity.Mend{What: what + " " + path, Do: func() error {
 		f, err := files.Open(path, true)
@@ -130,8 +130,8 @@ func (s *scanner) cut(what string) *integrity.Mend {
 		if err == nil {
 			err = f.Sync()
 		}
-		if err = errors.Join(err, f.Close()); err == nil && markPath != "" {
-			err = vfs.WriteDurably(files, markPath, m.append(nil))
+		if err = errors.Join(err, f.Close()); err == nil && lower != "" {
+			err = m.write(files, lower)
 		}
 		return err
 	}}
@@ -147,7 +147,7 @@ func (s *scanner) newMark() mark {
 
 // checkIndex tells what is wrong with the index.
 func (s *scanner) checkIndex() error {
-	path := s.stem + ".index"
+	path := s.pair.Index()
 	want := int64(s.kept-s.base) * indexBytes
 	if s.keep == 0 {
 		want = 0
@@ -175,7 +175,7 @@ func (s *scanner) rebuild() *integrity.Mend {
 	if s.lost {
 		return nil
 	}
-	files, logPath, path := s.o.FS, s.path(), s.stem+".index"
+	files, logPath, path := s.o.FS, s.path(), s.pair.Index()
 	f := file{base: s.base, end: s.kept, size: s.keep}
 	first, from := s.first, s.from
 	if s.keep == 0 {
@@ -201,14 +201,14 @@ func (s *scanner) rebuild() *integrity.Mend {
 func (s *scanner) checkMark(torn bool) error {
 	m := s.mark
 	if m != nil && s.fits && s.pruned && !s.lost && s.keep > 0 && m.first < s.first {
-		path := s.stem + ".mark"
+		path := markPath(s.pair)
 		s.found(integrity.Finding{Path: path, Offset: 0, Block: m.first,
 			Detail: fmt.Sprintf("the mark says that blocks from this one on can be read, and the first entry is that of block %d", s.first), Mend: s.remark()})
 	}
 	if m == nil || s.fits || torn && s.keep < m.size {
 		return nil
 	}
-	f := integrity.Finding{Path: s.stem + ".mark", Offset: -1}
+	f := integrity.Finding{Path: markPath(s.pair), Offset: -1}
 	if m.size > s.keep {
 		f.Path, f.Offset = s.path(), s.keep
 		f.Detail = fmt.Sprintf("the log ends here, and %d bytes, up to block %d, were durable", m.size, m.end-1)
@@ -225,6 +225,6 @@ func (s *scanner) checkMark(torn bool) error {
 
 // remark writes the mark for the whole entries.
 func (s *scanner) remark() *integrity.Mend {
-	path, files, to := s.stem+".mark", s.o.FS, s.newMark()
-	return &integrity.Mend{What: "write " + path + " for what the log has", Do: func() error { return vfs.WriteDurably(files, path, to.append(nil)) }}
+	path, files, to := markPath(s.pair), s.o.FS, s.newMark()
+	return &integrity.Mend{What: "write " + path + " for what the log has", Do: func() error { return to.write(files, path) }}
 }

@@ -97,7 +97,7 @@ func (l *Log) toPruned() error {
 func (l *Log) vacuum() error {
 	f := l.live
 	l.o.Logger.Info(fmt.Sprintf("vacuum %s.log: blocks %d to %d", l.o.Name, f.first, f.end-1))
-	to := l.newFile(l.o.logPath()+vfs.NewSuffix, l.o.indexPath()+vfs.NewSuffix)
+	to := l.newFile(l.o.pair())
 	to.base, to.first, to.end = f.first, f.first, f.first
 	path := l.o.logPath() + vfs.NewSuffix
 	var err error
@@ -114,14 +114,14 @@ func (l *Log) vacuum() error {
 		err = errors.Join(to.log.Sync(), to.index.Sync())
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("vacuum %s: %w", l.o.logPath(), err), to.close())
+		return errors.Join(fmt.Errorf("vacuum %s: %w", l.o.logPath(), err), to.Close())
 	}
 	// The mark is about the old file; without one the new file is looked at whole. An
 	// index that does not fit is made again.
 	if err := vfs.RemoveDurably(l.fs, l.o.markPath()); err != nil {
-		return errors.Join(err, to.close())
+		return errors.Join(err, to.Close())
 	}
-	if err := errors.Join(f.close(), to.close(),
+	if err := errors.Join(f.Close(), to.Close(),
 		vfs.RenameDurably(l.fs, path, l.o.logPath()), vfs.RenameDurably(l.fs, l.o.indexPath()+vfs.NewSuffix, l.o.indexPath())); err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ func (l *Log) Read(num uint32) (*Entry, error) {
 		if err != nil {
 			return err
 		}
-		e.ID, e.Path, e.Offset = h.id, f.path, at
-		if e.from, err = l.fs.Open(f.path, false); err != nil {
+		e.ID, e.Path, e.Offset = h.id, f.Log(), at
+		if e.from, err = l.fs.Open(f.Log(), false); err != nil {
 			return err
 		}
 		if e.in, err = openPayload(e.from, at+headerBytes, h.payload, &l.inflaters); err != nil {

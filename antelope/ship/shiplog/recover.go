@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"io/fs"
 
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/logtail"
@@ -20,9 +21,14 @@ func (l *Log) recover() error {
 	if err != nil {
 		return err
 	}
-	m, marked, err := l.readMark()
-	if err != nil {
-		return err
+	m, odd := readMark(l.fs, l.o.markPath())
+	marked := odd == nil
+	switch {
+	case marked || errors.Is(odd, fs.ErrNotExist):
+	case errors.Is(odd, partlog.ErrMark):
+		l.o.Logger.Warn("The mark of a history log is damaged. Without it only the last entry of the log is looked at: `tarn history verify` looks at all", "error", odd)
+	default:
+		return odd
 	}
 	l.mark = m
 	switch {
@@ -220,7 +226,7 @@ func (l *Log) adoptPruned(size int64) error {
 // judge returns an error unless a crash can have left what follows the whole entries.
 func (l *Log) judge(size int64, marked bool) error {
 	f := l.live
-	end := logtail.End{Path: f.path, Whole: f.size, Size: size, Durable: logtail.Unnoted, Behind: func(at int64) (int64, bool, error) {
+	end := logtail.End{Path: f.Log(), Whole: f.size, Size: size, Durable: logtail.Unnoted, Behind: func(at int64) (int64, bool, error) {
 		s := scanner{log: f.log, size: size}
 		at, _, found, err := s.whole(at+1, 0)
 		return at, found, err
@@ -284,9 +290,9 @@ func (f *file) ensureIndex() error {
 	err := f.makeIndex()
 	switch {
 	case err == nil:
-		f.say.Warn("The index of a history log did not fit it, and is made again", "file", f.indexPath, "error", odd)
+		f.say.Warn("The index of a history log did not fit it, and is made again", "file", f.Index(), "error", odd)
 	case errors.Is(err, ErrCorrupt):
-		f.say.Error("A history log is damaged: what of it can be read is read. `tarn history verify` names all that is damaged", "file", f.path, "error", err)
+		f.say.Error("A history log is damaged: what of it can be read is read. `tarn history verify` names all that is damaged", "file", f.Log(), "error", err)
 		err = nil
 	}
 	return err
@@ -387,12 +393,12 @@ func (l *Log) cut(size int64) error {
 		want += countBytes
 	}
 	if size > want {
-		kept, err := logtail.Keep(l.fs, f.log, f.path, f.size, size)
+		kept, err := logtail.Keep(l.fs, f.log, f.Log(), f.size, size)
 		if err != nil {
 			return err
 		}
 		l.o.Logger.Warn("The end of a history log is not whole, as a crash may have left it, and is cut off; its blocks are recorded again",
-			"file", f.path, "offset", f.size, "bytes", size-f.size, "kept", kept.Kept)
+			"file", f.Log(), "offset", f.size, "bytes", size-f.size, "kept", kept.Kept)
 	}
 	if f.pruned && !f.empty() {
 		if _, err := f.log.WriteAt(binary.LittleEndian.AppendUint32(nil, f.end-f.first), f.size); err != nil {
@@ -405,22 +411,4 @@ func (l *Log) cut(size int64) error {
 		}
 	}
 	return f.index.Truncate(int64(f.end-f.base) * indexBytes)
-}
-
-// sortParts puts files in order, and leaves out those that others cover.
-func sortParts(list []part) []part {
-	sort.Slice(list, func(i, j int) bool {
-		if list[i].first != list[j].first {
-			return list[i].first < list[j].first
-		}
-		return list[i].last > list[j].last
-	})
-	var out []part
-	for _, p := range list {
-		if n := len(out); n > 0 && p.last <= out[n-1].last {
-			continue
-		}
-		out = append(out, p)
-	}
-	return out
 }

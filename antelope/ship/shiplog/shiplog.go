@@ -15,7 +15,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"tarn/antelope/blocklog"
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -36,9 +36,9 @@ var (
 
 // Options say where a log is and how much of it is kept.
 type Options struct {
-	Name   string      // of the files: trace_history, chain_state_history, finality_data_history
-	Dir    string      // made if it isn't there
-	FS     blocklog.FS // nil for the machine's own
+	Name   string     // of the files: trace_history, chain_state_history, finality_data_history
+	Dir    string     // made if it isn't there
+	FS     partlog.FS // nil for the machine's own
 	Logger *slog.Logger
 
 	// Retain is how many of the newest blocks are kept; 0 is all.
@@ -78,9 +78,15 @@ func (o *Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-func (o *Options) logPath() string   { return filepath.Join(o.Dir, o.Name+".log") }
-func (o *Options) indexPath() string { return filepath.Join(o.Dir, o.Name+".index") }
-func (o *Options) markPath() string  { return filepath.Join(o.Dir, o.Name+".mark") }
+// pair is the file that is appended to, with its index.
+func (o *Options) pair() partlog.Pair { return partlog.Pair(filepath.Join(o.Dir, o.Name)) }
+
+func (o *Options) logPath() string   { return o.pair().Log() }
+func (o *Options) indexPath() string { return o.pair().Index() }
+func (o *Options) markPath() string  { return markPath(o.pair()) }
+
+// markPath is where the mark of a log is.
+func markPath(p partlog.Pair) string { return string(p) + ".mark" }
 
 // Remove deletes the files of a log that is not open, retained ones too; those in an
 // archive are the operator's.
@@ -89,31 +95,32 @@ func Remove(o Options) error {
 		return err
 	}
 	fs := o.fs()
-	errs := []error{remove(fs, o.markPath()), remove(fs, o.indexPath()), remove(fs, o.logPath())}
+	remove := []partlog.Pair{o.pair()}
 	if o.Partition != nil {
-		list, err := parts(fs, o.Partition.Retained, o.Name)
-		errs = append(errs, err)
+		list, err := partlog.Parts(fs, o.Partition.Retained, o.Name, nil, nil)
+		if err != nil {
+			return err
+		}
 		for _, p := range list {
-			errs = append(errs, remove(fs, p.path+".log"), remove(fs, p.path+".index"))
+			remove = append(remove, p.Pair)
 		}
 	}
-	return errors.Join(errs...)
-}
-
-func (o *Options) fs() blocklog.FS {
-	if o.FS == nil {
-		return blocklog.OS
-	}
-	return o.FS
-}
-
-// remove deletes a file, if there is one.
-func remove(fs vfs.FS, path string) error {
-	there, err := fs.Exists(path)
+	there, err := fs.Exists(o.Dir)
 	if err != nil || !there {
 		return err
 	}
-	return vfs.RemoveDurably(fs, path)
+	err = vfs.RemoveDurably(fs, o.markPath())
+	for _, p := range remove {
+		err = errors.Join(err, p.Remove(fs))
+	}
+	return err
+}
+
+func (o *Options) fs() partlog.FS {
+	if o.FS == nil {
+		return partlog.OS
+	}
+	return o.FS
 }
 
 // number is that of the block with this id.

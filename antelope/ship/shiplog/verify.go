@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 
-	"tarn/antelope/blocklog"
 	"tarn/antelope/integrity"
+	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -17,9 +17,9 @@ import (
 // VerifyOptions say which log is read, and who is told.
 type VerifyOptions struct {
 	Name string
-	Dir  string      // of the file that is appended to
-	Old  []string    // folders with parts of it, retained or archived; they need not exist
-	FS   blocklog.FS // nil for the machine's own
+	Dir  string     // of the file that is appended to
+	Old  []string   // folders with parts of it, retained or archived; they need not exist
+	FS   partlog.FS // nil for the machine's own
 
 	integrity.Reporter
 	// Decode reads the unpacked content of an entry; nil looks at the checksum only.
@@ -33,30 +33,30 @@ type VerifyOptions struct {
 // is that of what could not be read at all.
 func Verify(o VerifyOptions) (integrity.Counts, error) {
 	if o.FS == nil {
-		o.FS = blocklog.OS
+		o.FS = partlog.OS
 	}
 	var total integrity.Counts
 	for _, dir := range o.Old {
-		list, err := parts(o.FS, dir, o.Name)
+		list, err := partlog.Parts(o.FS, dir, o.Name, nil, nil)
 		if err != nil {
 			return total, fmt.Errorf("list %s: %w", dir, err)
 		}
 		for i, p := range list {
-			if i > 0 && p.first != list[i-1].last+1 {
-				o.Found(integrity.Finding{Path: p.path + ".log", Offset: -1, Block: p.first,
-					Detail: fmt.Sprintf("the file before it ends with block %d", list[i-1].last)})
+			if i > 0 && p.First != list[i-1].Last+1 {
+				o.Found(integrity.Finding{Path: p.Log(), Offset: -1, Block: p.First,
+					Detail: fmt.Sprintf("the file before it ends with block %d", list[i-1].Last)})
 			}
-			if err := o.file(p.path, &p, &total); err != nil {
+			if err := o.file(p.Pair, &p, &total); err != nil {
 				return total, err
 			}
 		}
 	}
-	return total, o.file(filepath.Join(o.Dir, o.Name), nil, &total)
+	return total, o.file(partlog.Pair(filepath.Join(o.Dir, o.Name)), nil, &total)
 }
 
 // file reads one file with its index; p is nil for the one that is appended to.
-func (o *VerifyOptions) file(stem string, p *part, total *integrity.Counts) (err error) {
-	log, err := o.FS.Open(stem+".log", false)
+func (o *VerifyOptions) file(pair partlog.Pair, p *partlog.Part, total *integrity.Counts) (err error) {
+	log, err := o.FS.Open(pair.Log(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -64,11 +64,11 @@ func (o *VerifyOptions) file(stem string, p *part, total *integrity.Counts) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
-	s := &scanner{o: o, stem: stem, part: p, log: log, count: total}
+	s := &scanner{o: o, pair: pair, part: p, log: log, count: total}
 	if s.size, err = log.Size(); err != nil {
 		return err
 	}
-	if s.index, err = o.FS.Open(stem+".index", false); errors.Is(err, fs.ErrNotExist) {
+	if s.index, err = o.FS.Open(pair.Index(), false); errors.Is(err, fs.ErrNotExist) {
 		s.index, err = nil, nil
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (o *VerifyOptions) file(stem string, p *part, total *integrity.Counts) (err
 	}
 	total.Files++
 	if err := s.run(); err != nil {
-		return fmt.Errorf("%s.log: %w", stem, err)
+		return fmt.Errorf("%s: %w", pair.Log(), err)
 	}
 	return nil
 }
@@ -87,8 +87,8 @@ func (o *VerifyOptions) file(stem string, p *part, total *integrity.Counts) (err
 // scanner reads one file.
 type scanner struct {
 	o     *VerifyOptions
-	stem  string
-	part  *part
+	pair  partlog.Pair
+	part  *partlog.Part
 	log   vfs.File
 	index vfs.File // nil if there is none
 	size  int64
@@ -117,7 +117,7 @@ type scanner struct {
 	idle    sync.Pool
 }
 
-func (s *scanner) path() string { return s.stem + ".log" }
+func (s *scanner) path() string { return s.pair.Log() }
 
 func (s *scanner) found(f integrity.Finding) {
 	if f.Path == "" {
@@ -150,20 +150,16 @@ func (s *scanner) findMark() error {
 	if s.part != nil {
 		return nil
 	}
-	l := &Log{o: Options{Name: s.o.Name, Dir: s.o.Dir}, fs: s.o.FS}
-	m, ok, err := l.readMark()
-	if err != nil {
+	m, err := readMark(s.o.FS, markPath(s.pair))
+	switch {
+	case err == nil:
+		s.mark = &m
+	case errors.Is(err, partlog.ErrMark):
+		s.found(integrity.Finding{Path: markPath(s.pair), Offset: -1, Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	if ok {
-		s.mark = &m
-		return nil
-	}
-	there, err := s.o.FS.Exists(l.o.markPath())
-	if there {
-		s.found(integrity.Finding{Path: l.o.markPath(), Offset: -1, Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
-	}
-	return err
+	return nil
 }
 
 // entry reads the entry that is next, or goes on behind it at the next whole one.

@@ -346,17 +346,6 @@ func TestNothingIsLetGoByAWrongPosition(t *testing.T) {
 	}
 }
 
-func TestNoPartEndsWithTheLastNumber(t *testing.T) {
-	mem := memfs.New()
-	for _, name := range []string{"x-1-4294967294.log", "x-2-4294967295.log"} {
-		mem.Put(folder+"/"+name, memfs.NewBlob(nil))
-	}
-	list, err := parts(testFS{mem, mem}, folder, "x")
-	if err != nil || len(list) != 1 || list[0].last != 4294967294 {
-		t.Error(list, err)
-	}
-}
-
 // FuzzVerify: whatever the files, all of them are read to their end, and what is said to mend
 // them can be done, until nothing is left that can be mended.
 func FuzzVerify(f *testing.F) {

@@ -5,12 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io/fs"
 	"path/filepath"
 	"slices"
 
-	"tarn/store/vfs"
+	"tarn/antelope/partlog"
 )
 
 // mark says how far the files are durable: those of the slices that it names up to these
@@ -61,13 +60,11 @@ func (m *mark) find(number uint32) (sizes, bool) {
 const (
 	markMagic  = "tarntrac"
 	sizesBytes = 4 + 3*8
-	markBytes  = len(markMagic) + 4 + 4 + 4 + 4 + 4 // and the sizes, and a checksum of 4
+	markBytes  = len(markMagic) + 4 + 4 + 4 + 4 + 4 // and the sizes
+	mostMark   = 64 << 20
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 func (m *mark) append(b []byte) []byte {
-	n := len(b)
 	b = append(b, markMagic...)
 	b = binary.LittleEndian.AppendUint32(b, m.head)
 	b = binary.LittleEndian.AppendUint32(b, m.lib)
@@ -80,21 +77,17 @@ func (m *mark) append(b []byte) []byte {
 			b = binary.LittleEndian.AppendUint64(b, uint64(size))
 		}
 	}
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[n:], castagnoli))
+	return b
 }
 
 func decodeMark(b []byte) (m mark, err error) {
-	n := len(b) - 4
-	if n < markBytes || (n-markBytes)%sizesBytes != 0 || string(b[:len(markMagic)]) != markMagic ||
-		crc32.Checksum(b[:n], castagnoli) != binary.LittleEndian.Uint32(b[n:]) {
-		return m, fmt.Errorf("%w: mark of %d bytes", ErrCorrupt, len(b))
+	if n := len(b); n < markBytes || (n-markBytes)%sizesBytes != 0 || string(b[:len(markMagic)]) != markMagic ||
+		int(binary.LittleEndian.Uint32(b[markBytes-4:])) != (n-markBytes)/sizesBytes {
+		return m, fmt.Errorf("%w: it has %d bytes", partlog.ErrMark, n)
 	}
-	r := b[len(markMagic):n]
+	r := b[len(markMagic):]
 	m.head, m.lib, m.end = binary.LittleEndian.Uint32(r), binary.LittleEndian.Uint32(r[4:]), binary.LittleEndian.Uint32(r[8:])
 	m.open = binary.LittleEndian.Uint32(r[12:])
-	if int(binary.LittleEndian.Uint32(r[16:])) != (n-markBytes)/sizesBytes {
-		return m, fmt.Errorf("%w: mark of %d bytes", ErrCorrupt, len(b))
-	}
 	for r = r[20:]; len(r) > 0; r = r[sizesBytes:] {
 		size := func(at int) int64 { return int64(binary.LittleEndian.Uint64(r[at:])) }
 		m.slices = append(m.slices, sizes{binary.LittleEndian.Uint32(r), size(4), size(12), size(20)})
@@ -110,17 +103,17 @@ func (d *directory) markPath() string {
 // readMark reads the mark; false if there is none. It was written durably, so that one
 // that is not whole is damage.
 func (d *directory) readMark() (m mark, ok bool, err error) {
-	b, err := vfs.ReadFile(d.fs, d.markPath(), 64<<20)
+	b, err := partlog.ReadMark(d.fs, d.markPath(), mostMark)
 	if errors.Is(err, fs.ErrNotExist) {
 		return mark{}, false, nil
 	}
-	if err != nil {
-		return mark{}, false, err
+	if err == nil {
+		m, err = decodeMark(b)
 	}
-	if m, err = decodeMark(b); err != nil {
-		return m, false, fmt.Errorf("%s: %w. Remove it if the files beside it are known to be whole", d.markPath(), err)
+	if errors.Is(err, partlog.ErrMark) {
+		err = fmt.Errorf("%w: %s: %w. Remove it if the files beside it are known to be whole", ErrCorrupt, d.markPath(), err)
 	}
-	return m, true, nil
+	return m, err == nil, err
 }
 
 // newest is the number of the newest slice; with the lock held.
@@ -141,13 +134,13 @@ func (l *Log) setMark(m mark) error {
 		}
 		l.names = false
 	}
-	b := m.append(nil)
-	if err := vfs.WriteDurably(l.fs, l.markPath(), b); err != nil {
-		return fmt.Errorf("write %s: %w", l.markPath(), err)
+	bytes, err := partlog.WriteMark(l.fs, l.markPath(), m.append(nil))
+	if err != nil {
+		return err
 	}
 	l.mark = m
 	l.mu.Lock()
-	l.stats.Marks += uint64(len(b))
+	l.stats.Marks += uint64(bytes)
 	l.mu.Unlock()
 	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"math"
 	"slices"
 
-	"tarn/antelope/blocklog"
 	"tarn/antelope/integrity"
+	"tarn/antelope/partlog"
 	"tarn/antelope/serial"
 	"tarn/antelope/tracelog/clog"
 	"tarn/antelope/tracelog/wire"
@@ -21,7 +21,7 @@ import (
 // VerifyOptions say which folder is read, and who is told.
 type VerifyOptions struct {
 	Dir string
-	FS  blocklog.FS // nil for the machine's own
+	FS  partlog.FS // nil for the machine's own
 
 	integrity.Reporter
 }
@@ -30,7 +30,7 @@ type VerifyOptions struct {
 // of what could not be read at all.
 func Verify(o VerifyOptions) (total integrity.Counts, err error) {
 	if o.FS == nil {
-		o.FS = blocklog.OS
+		o.FS = partlog.OS
 	}
 	names, err := o.FS.List(o.Dir)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 
@@ -65,15 +64,7 @@ func Keep(files vfs.FS, f vfs.File, path string, from, to int64) (Removed, error
 	if err != nil {
 		return r, err
 	}
-	part := free + vfs.NewSuffix
-	if err = vfs.CopyRange(files, f, from, to, part); err == nil {
-		err = vfs.RenameDurably(files, part, free)
-	}
-	if err != nil {
-		// Else it takes room on a full disk.
-		if gone := files.Remove(part); !errors.Is(gone, fs.ErrNotExist) {
-			err = errors.Join(err, gone)
-		}
+	if err := vfs.CopyRange(files, f, from, to, free); err != nil {
 		return r, fmt.Errorf("keep the %d bytes of %s at offset %d: %w", to-from, path, from, err)
 	}
 	r.Kept = free
