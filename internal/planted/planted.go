@@ -25,9 +25,16 @@ var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
 // Test runs the tests of the package in the present folder without a fault, where they
 // must pass, and with each, where one must fail. Tests that are named Planted are left
-// out; arguments are for go test, besides. It is skipped without TARN_PLANTED=1.
+// out; arguments are for go test, besides. It is skipped without TARN_PLANTED=1, but not before it
+// has looked whether each fault fits its source.
 func Test(t *testing.T, faults []Fault, arguments ...string) {
 	t.Helper()
+	for _, f := range faults {
+		changedSource(t, f)
+	}
+	if t.Failed() {
+		return
+	}
 	if os.Getenv("TARN_PLANTED") == "" {
 		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes some minutes")
 	}
@@ -61,13 +68,7 @@ func run(arguments []string) (out string, err error) {
 // overlay makes the file that tells the compiler of the fault.
 func overlay(t *testing.T, f Fault) string {
 	t.Helper()
-	source, err := os.ReadFile(f.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(source), f.From) {
-		t.Fatalf("%s has no %q", f.File, f.From)
-	}
+	text := changedSource(t, f)
 	dir := t.TempDir()
 	original, err := filepath.Abs(f.File)
 	if err != nil {
@@ -79,7 +80,7 @@ func overlay(t *testing.T, f Fault) string {
 		t.Fatal(err)
 	}
 	for name, data := range map[string][]byte{
-		changed: []byte(strings.Replace(string(source), f.From, f.To, 1)),
+		changed: []byte(text),
 		overlay: list,
 	} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
@@ -87,4 +88,17 @@ func overlay(t *testing.T, f Fault) string {
 		}
 	}
 	return overlay
+}
+
+// changedSource is the text of a fault's file with the fault.
+func changedSource(t *testing.T, f Fault) string {
+	t.Helper()
+	source, err := os.ReadFile(f.File)
+	switch {
+	case err != nil:
+		t.Errorf("%s: %v", f.Name, err)
+	case !strings.Contains(string(source), f.From):
+		t.Errorf("%s: %s has no %q", f.Name, f.File, f.From)
+	}
+	return strings.Replace(string(source), f.From, f.To, 1)
 }

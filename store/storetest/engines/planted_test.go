@@ -8,7 +8,7 @@ import (
 
 // The model with failing flushes notices each fault of a flush.
 func TestPlantedFaultsOfFlushesAreCaught(t *testing.T) {
-	const flush, site = "../../lsm/checkpoint.go", "../../lsm/site.go"
+	const flush, folder = "../../lsm/checkpoint.go", "../../lsm/folder.go"
 	planted.Test(t, []planted.Fault{
 		{Name: "rows that may have been committed are taken for absent", File: flush,
 			From: "open, e.unsure = false, true", To: "open = false"},
@@ -18,7 +18,7 @@ func TestPlantedFaultsOfFlushesAreCaught(t *testing.T) {
 			From: "residue, err := f.residue(undone, e.overlayLimit())\n", To: "residue, _ := f.residue(undone, e.overlayLimit())\n"},
 		{Name: "a flush goes on although what must come before failed", File: flush,
 			From: "err := e.opts.BeforeCheckpoint(f.image.Irreversible); err != nil", To: "err := e.opts.BeforeCheckpoint(f.image.Irreversible); false && err != nil"},
-		{Name: "a seal that was not written counts as one", File: site,
+		{Name: "a seal that was not written counts as one", File: folder,
 			From: "s.file.write(next); err != nil", To: "s.file.write(next); false && err != nil"},
 	}, "-run=ModelFailing")
 }
