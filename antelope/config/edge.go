@@ -89,7 +89,10 @@ func netLimits() []Option {
 				"   ${_name}  the name that it says\n   ${_cid}   number of the connection\n   ${_id}    its id, 64 " +
 				"hexadecimal digits\n" +
 				"   ${_sid}   the first 8 of them\n   ${_ip}    its address\n   ${_port}  its port\n   ${_lip}   our " +
-				"address\n   ${_lport} our port\n"},
+				"address\n   ${_lport} our port\n" +
+				"   ${_peer}  the address that was dialled, or the name\n" +
+				"   ${_agent} 15 characters of what its program calls itself\n" +
+				"   ${_nver}  the version of the protocol that it speaks\n"},
 		{Name: "p2p-disable-block-nack", Kind: Bool,
 			Default: "false",
 			Help: "Send all blocks to all peers, also to those that have had the last ones already, and tell no " +

@@ -87,6 +87,7 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 	c.lastMessage.Store(time.Now().UnixNano())
 	c.ended, c.cancel = context.WithCancelCause(context.Background())
 	if t != nil {
+		c.dialled = t.address
 		c.setName(t.address)
 		c.setTraffic(t.address)
 		c.markProducer(t.address)

@@ -147,6 +147,7 @@ func (g *greeting) introduce(m *Handshake) bool {
 		return false
 	}
 	g.c.setName(printable(m.P2PAddress))
+	g.c.setProgram(m.Agent, uint32(protocolOf(m.NetworkVersion)))
 	g.c.markProducer(m.P2PAddress)
 	if n.peering.enabled() && n.config.MaxClients != 0 && !g.c.bp.Load() && g.c.incoming() &&
 		n.clients() > int(n.config.MaxClients) {

@@ -82,13 +82,16 @@ type peerLog struct {
 	id     uint32 // of the connection
 
 	remoteIP, remotePort, localIP, localPort string
+	dialled                                  string // the address that was dialled; "" for an incoming connection
 
 	lines  bucket
 	unsaid atomic.Int64 // lines that were too many for the log
 
-	mu    sync.Mutex
-	label string
-	node  types.Checksum256
+	mu       sync.Mutex
+	label    string
+	node     types.Checksum256
+	agent    string // what the peer's program calls itself, its first characters
+	protocol uint32 // that the peer speaks
 }
 
 // name is the address that the peer gave, or that was dialled.
@@ -113,6 +116,21 @@ func (p *peerLog) setName(label string) {
 func (p *peerLog) setPeerID(node types.Checksum256) {
 	p.mu.Lock()
 	p.node = node
+	p.mu.Unlock()
+}
+
+// agentShown is how much of what a peer's program calls itself a line shows.
+const agentShown = 15
+
+// setProgram notes what the peer's handshake says of its program. A quotation mark at the beginning is
+// not shown (Spring: connection::handle_message of a handshake).
+func (p *peerLog) setProgram(agent string, protocol uint32) {
+	if len(agent) > 1 {
+		agent = strings.TrimPrefix(agent, `"`)
+	}
+	agent = printable(agent[:min(len(agent), agentShown)])
+	p.mu.Lock()
+	p.agent, p.protocol = agent, protocol
 	p.mu.Unlock()
 }
 
@@ -169,6 +187,11 @@ func (p *peerLog) prefix() string {
 
 func (p *peerLog) logValue(name string) string {
 	switch name {
+	case "_peer":
+		if p.dialled != "" {
+			return p.dialled
+		}
+		return p.name()
 	case "_name":
 		return p.name()
 	case "_cid":
@@ -185,6 +208,13 @@ func (p *peerLog) logValue(name string) string {
 		return p.localIP
 	case "_lport":
 		return p.localPort
+	case "_agent", "_nver":
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if name == "_agent" {
+			return p.agent
+		}
+		return strconv.FormatUint(uint64(p.protocol), 10)
 	}
 	return "${" + name + "}"
 }

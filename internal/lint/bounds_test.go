@@ -37,6 +37,7 @@ var unbounding = map[string]string{ // "path: function, constant or variable"
 	"antelope/p2p/transaction.go: trxShards":              "locks that an index is shared out to",
 	"antelope/ship/ration.go: ration.read":                "where a slice begins to grow",
 	"antelope/ship/recent.go: recorded.size":              "what a block takes beside its contents, about",
+	"antelope/p2p/log.go: agentShown":                     "how lines look",
 	"antelope/ship/size.go: changeBytes":                  "what a change takes, about",
 	"opera/p2p/intake.go: budget.usedPercent":             "percent",
 	"opera/p2p/message.go: withoutChunks":                 "the protocol's versions",
