@@ -83,10 +83,14 @@ func (l *LastVotes) Of(key types.BLSPublicKey) (LastVote, bool) {
 	return v, ok
 }
 
-// Keep forgets the finalizers that are not of these policies: policies change, and finalizers with them.
-func (l *LastVotes) Keep(policies ...*types.FinalizerPolicy) {
+// Keep forgets the finalizers that are not of these policies, once more than most are known. One that comes
+// back into a policy has its vote of before until then. Spring forgets none, so its memory is the chain's to fill.
+func (l *LastVotes) Keep(most int, policies ...*types.FinalizerPolicy) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.votes) <= most {
+		return
+	}
 	kept := map[types.BLSPublicKey]LastVote{}
 	for _, p := range policies {
 		for i := range p.Finalizers {

@@ -16,10 +16,11 @@ import (
 )
 
 // Who replays or catches up need not remember all votes, nor say whose are missing: of older blocks one of
-// so many is enough (Spring: tracked_votes.cpp).
+// so many is enough (Spring: tracked_votes.cpp). Who left the policies is forgotten when too many are known.
 const (
-	newVotes = 5 * time.Minute
-	oldVotes = 1000 // blocks
+	newVotes  = 5 * time.Minute
+	oldVotes  = 1000    // blocks
+	keptVotes = 1 << 16 // finalizers, with those that are in no policy any more; a chain may have any number of them
 )
 
 // showsVotes tells whether what a block says of votes is of interest.
@@ -55,7 +56,7 @@ func (n *Node) trackVotes(c *rpc.Config) {
 		if certified := n.certifiedBlock(b); certified != nil {
 			votes.Add(certified, b.Certificate)
 		}
-		votes.Keep(b.Finality.Policies()...)
+		votes.Keep(keptVotes, b.Finality.Policies()...)
 	}})
 	c.LastVote = votes.Of
 }
