@@ -110,6 +110,7 @@ type Info struct {
 	HeadTime     string `json:"head_block_time"`
 	Irreversible uint32 `json:"last_irreversible_block_num"`
 	LIBID        string `json:"last_irreversible_block_id"`
+	Earliest     uint32 `json:"earliest_available_block_num"`
 }
 
 // Info asks for the head of the chain.
