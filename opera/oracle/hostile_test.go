@@ -121,7 +121,7 @@ func asking(body string) func(*besieged, context.Context) {
 
 // greedy is a call of a contract that takes 256 KiB and calls itself.
 const greedy = `{"to":"0x00000000000000000000000000000000000000aa","gas":"0x2faf080"},"latest",` +
-	`{"0x00000000000000000000000000000000000000aa":{"code":"0x5b60006203ffe052600060006000600060003` + `05af150600056"}}`
+	`{"0x00000000000000000000000000000000000000aa":{"code":"0x5b60006203ffe05260006000600060006000305af150600056"}}`
 
 // endless is a call of a contract that does nothing for ever.
 const endless = `{"to":"0x00000000000000000000000000000000000000aa","gas":"0x2faf080"},"latest",` +
@@ -185,7 +185,16 @@ func (b *besieged) logs(ctx context.Context) {
 
 // send signs a deed with its account's next nonce, and sends it as a stranger.
 func (b *besieged) send(ctx context.Context, s *stranger, d *Deed) error {
-	tx, err := d.Sign(d.From.nonce)
+	if err := s.offer(ctx, d, d.From.nonce); err != nil {
+		return err
+	}
+	d.From.nonce++
+	return nil
+}
+
+// offer signs a deed with a nonce, and sends it.
+func (s *stranger) offer(ctx context.Context, d *Deed, nonce uint64) error {
+	tx, err := d.Sign(nonce)
 	if err != nil {
 		return err
 	}
@@ -193,7 +202,6 @@ func (b *besieged) send(ctx context.Context, s *stranger, d *Deed) error {
 	if err != nil {
 		return err
 	}
-	d.From.nonce++
 	s.ask(ctx, asked("eth_sendRawTransaction", `"`+hexutil.Encode(raw)+`"`))
 	return nil
 }
@@ -240,10 +248,7 @@ func (b *besieged) gap(ctx context.Context) {
 	var nonce atomic.Uint64
 	b.each(ctx, func(ctx context.Context, s *stranger) {
 		d := Deed{From: nobody, To: &nobody.Address, Gas: 21_000, Price: gwei(1100)}
-		if tx, err := d.Sign(nonce.Add(1)); err == nil {
-			raw, _ := tx.MarshalBinary()
-			s.ask(ctx, asked("eth_sendRawTransaction", `"`+hexutil.Encode(raw)+`"`))
-		}
+		_ = s.offer(ctx, &d, nonce.Add(1)) // the next try comes
 	})
 }
 
@@ -256,10 +261,7 @@ func (b *besieged) replacements(ctx context.Context) {
 		if price.Load() > 1_000_000 {
 			price.Store(1000)
 		}
-		if tx, err := d.Sign(b.poor.nonce + 5); err == nil {
-			raw, _ := tx.MarshalBinary()
-			s.ask(ctx, asked("eth_sendRawTransaction", `"`+hexutil.Encode(raw)+`"`))
-		}
+		_ = s.offer(ctx, &d, b.poor.nonce + 5) // the next try comes
 	})
 }
 
@@ -270,10 +272,7 @@ func (b *besieged) large(ctx context.Context) {
 	data := bytes.Repeat([]byte{1}, 120<<10)
 	b.each(ctx, func(ctx context.Context, s *stranger) {
 		d := Deed{From: b.poor, To: &b.poor.Address, Gas: 9_000_000, Price: gwei(1100), Data: data}
-		if tx, err := d.Sign(b.poor.nonce + nonce.Add(1)); err == nil {
-			raw, _ := tx.MarshalBinary()
-			s.ask(ctx, asked("eth_sendRawTransaction", `"`+hexutil.Encode(raw)+`"`))
-		}
+		_ = s.offer(ctx, &d, b.poor.nonce + nonce.Add(1)) // the next try comes
 	})
 }
 
