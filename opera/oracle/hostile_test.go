@@ -261,7 +261,7 @@ func (b *besieged) replacements(ctx context.Context) {
 		if price.Load() > 1_000_000 {
 			price.Store(1000)
 		}
-		_ = s.offer(ctx, &d, b.poor.nonce + 5) // the next try comes
+		_ = s.offer(ctx, &d, b.poor.nonce+5) // the next try comes
 	})
 }
 
@@ -272,7 +272,7 @@ func (b *besieged) large(ctx context.Context) {
 	data := bytes.Repeat([]byte{1}, 120<<10)
 	b.each(ctx, func(ctx context.Context, s *stranger) {
 		d := Deed{From: b.poor, To: &b.poor.Address, Gas: 9_000_000, Price: gwei(1100), Data: data}
-		_ = s.offer(ctx, &d, b.poor.nonce + nonce.Add(1)) // the next try comes
+		_ = s.offer(ctx, &d, b.poor.nonce+nonce.Add(1)) // the next try comes
 	})
 }
 
