@@ -40,24 +40,40 @@ type Graph struct {
 // newest is the newest events of the epoch, which readers ask for while the writer executes.
 type newest struct {
 	mu    sync.RWMutex
-	heads map[inter.EventID]struct{}          // that no event has for a parent
-	lasts map[inter.ValidatorID]inter.EventID // of each validator
+	heads map[inter.EventID]struct{}            // that no event has for a parent
+	tips  map[inter.ValidatorID][]inter.EventID // of heads those that an event may follow
+	forks map[inter.ValidatorID]struct{}        // validators that forked
+	lasts map[inter.ValidatorID]inter.EventID   // of each validator
 }
 
 func (n *newest) clear() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.heads, n.lasts = map[inter.EventID]struct{}{}, map[inter.ValidatorID]inter.EventID{}
+	n.tips, n.forks = map[inter.ValidatorID][]inter.EventID{}, map[inter.ValidatorID]struct{}{}
 }
 
-func (n *newest) add(p *inter.Payload) {
+// forkTips is how many heads of a validator may be followed: who follows two has seen that it forks,
+// and what it forks without end costs nobody a choice.
+const forkTips = 2
+
+// add takes notice of an event, and of the creators of its parents.
+func (n *newest) add(p *inter.Payload, creator func(inter.EventID) inter.ValidatorID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, parent := range p.Parents {
 		delete(n.heads, parent)
+		by := creator(parent)
+		n.tips[by] = slices.DeleteFunc(n.tips[by], func(id inter.EventID) bool { return id == parent })
 	}
 	n.heads[p.ID()] = struct{}{}
+	if self, _ := p.SelfParent(); n.lasts[p.Creator] != self {
+		n.forks[p.Creator] = struct{}{}
+	}
 	n.lasts[p.Creator] = p.ID()
+	if tips := n.tips[p.Creator]; len(tips) < forkTips {
+		n.tips[p.Creator] = append(tips, p.ID())
+	}
 }
 
 // vertex is an event of the epoch.
@@ -113,8 +129,13 @@ func (g *Graph) Confirmed(id inter.EventID) bool { return g.dag.Confirmed(id) }
 func (g *Graph) Decided() inter.Frame { return g.dag.Decided() }
 
 // Forked tells whether two events of a validator with one sequence number were connected in
-// the present epoch. The writer calls it.
-func (g *Graph) Forked(id inter.ValidatorID) bool { return g.dag.Forked(id) }
+// the present epoch. Any goroutine may ask, and does not wait for blocks.
+func (g *Graph) Forked(id inter.ValidatorID) bool {
+	g.newest.mu.RLock()
+	defer g.newest.mu.RUnlock()
+	_, forked := g.newest.forks[id]
+	return forked
+}
 
 // RootsSeen is [dag.Epoch.RootsSeen] of the present epoch. The writer calls it.
 func (g *Graph) RootsSeen(frame inter.Frame, events ...inter.EventID) int {
@@ -165,6 +186,19 @@ func (g *Graph) Heads() []inter.EventID {
 	return heads
 }
 
+// Tips returns of the heads of the present epoch, by id, those that an own event may follow: all of them,
+// but of a validator that has forked two. Any goroutine may ask, and does not wait for blocks.
+func (g *Graph) Tips() []inter.EventID {
+	g.newest.mu.RLock()
+	defer g.newest.mu.RUnlock()
+	var tips []inter.EventID
+	for _, of := range g.newest.tips {
+		tips = append(tips, of...)
+	}
+	slices.SortFunc(tips, func(a, b inter.EventID) int { return bytes.Compare(a[:], b[:]) })
+	return tips
+}
+
 // LastEvents returns the event of each validator that was connected last in the present
 // epoch. Any goroutine may ask, and does not wait for blocks.
 func (g *Graph) LastEvents() map[inter.ValidatorID]inter.EventID {
@@ -179,7 +213,7 @@ func (g *Graph) keep(p *inter.Payload, number uint64) {
 	v.event.Extra, v.event.Parents, v.event.PrevEpochHash = nil, nil, nil
 	id := p.ID()
 	g.vertices[id], g.connected = v, number+1
-	g.newest.add(p)
+	g.newest.add(p, func(id inter.EventID) inter.ValidatorID { return g.vertices[id].event.Creator })
 }
 
 // check makes all checks of an event but consensus', in go-opera's order.

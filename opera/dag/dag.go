@@ -49,7 +49,8 @@
 // nothing can be decided ends with some 360,000. Only a validator that forks may exceed
 // that, for each of its forks has the gas power of the event that it forks from:
 // until the fork is seen by an Atropos, whose block seals the epoch and ends the
-// validator. Till then a fork costs everybody what any event costs.
+// validator. Till then a fork costs what any event costs, and opera/p2p takes only those
+// that somebody's event follows.
 package dag
 
 import (

@@ -50,7 +50,7 @@ func (em *Emitter) parents(c *chain.Chain, self inter.EventID) []inter.EventID {
 		chosen = append(chosen, id)
 		seen = append(seen, c.Sight(id))
 	}
-	heads := c.Heads()
+	heads := c.Tips()
 	if !self.IsZero() {
 		take(self)
 		heads = slices.DeleteFunc(heads, func(id inter.EventID) bool { return id == self })

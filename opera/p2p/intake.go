@@ -35,6 +35,8 @@ type intake struct {
 	items chan *item    // in the order in which they came
 	moved chan struct{} // the ledger may be in another epoch, without an event of a peer
 
+	unfollowed *known // events that were left out, see novel
+
 	mu       sync.Mutex // of what follows
 	order    *order
 	checking map[inter.EventID][]byte // as they came
@@ -57,8 +59,9 @@ func newIntake(l Ledger, limits *Limits) *intake {
 	return &intake{
 		ledger: l, limits: limits, budget: newBudget(limits.IntakeEvents, limits.IntakeBytes),
 		order: newOrder(limits.OrderEvents, limits.OrderBytes), checking: map[inter.EventID][]byte{},
-		running: map[inter.EventID]struct{}{},
-		work:    make(chan *item), items: make(chan *item, limits.IntakeEvents), moved: make(chan struct{}, 1),
+		unfollowed: newKnown(limits.Known),
+		running:    map[inter.EventID]struct{}{},
+		work:       make(chan *item), items: make(chan *item, limits.IntakeEvents), moved: make(chan struct{}, 1),
 	}
 }
 
@@ -161,6 +164,10 @@ func (in *intake) check(it *item) {
 
 // novel tells whether an event may be of use now. Who sends the very bytes that are being
 // checked already is not waited for.
+//
+// Each fork of a validator has the gas power of the event that it forks from, so that who forks
+// makes events for nothing. Once a fork is connected, of such a validator only that is taken which
+// somebody's event follows: consensus needs no more to see the fork.
 func (in *intake) novel(it *item) error {
 	id := it.event.ID()
 	if uint32(id.Epoch()) != in.epoch.Load() {
@@ -171,7 +178,7 @@ func (in *intake) novel(it *item) error {
 	}
 	in.mu.Lock()
 	raw, checking := in.checking[id]
-	waits := in.waits(id)
+	waits, followed := in.waits(id), in.order.lacks(id)
 	if !checking && !waits {
 		in.checking[id], it.noted = it.raw, true
 	}
@@ -183,7 +190,20 @@ func (in *intake) novel(it *item) error {
 	if err == nil && has {
 		err = eventcheck.ErrAlreadyConnected
 	}
+	if err == nil && !followed && in.ledger.Forked(it.event.Creator) {
+		in.unfollowed.add(short(id))
+		err = eventcheck.ErrSpilled
+	}
 	return err
+}
+
+// settled tells whether an event that came is connected, or was left out.
+func (in *intake) settled(id inter.EventID) bool {
+	if in.unfollowed.contains(short(id)) {
+		return true
+	}
+	has, err := in.ledger.HasEvent(id)
+	return err == nil && has
 }
 
 // waits tells whether an event is in the order or about to be connected.
@@ -198,9 +218,9 @@ func (in *intake) missing(ids []inter.EventID) []inter.EventID {
 	var list []inter.EventID
 	for _, id := range ids {
 		in.mu.Lock()
-		waits := in.waits(id)
+		waits, followed := in.waits(id), in.order.lacks(id)
 		in.mu.Unlock()
-		if id.Epoch() != epoch || waits {
+		if id.Epoch() != epoch || waits || !followed && in.unfollowed.contains(short(id)) {
 			continue
 		}
 		if has, err := in.ledger.HasEvent(id); err == nil && !has {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ type graph struct {
 	list []*inter.Payload
 	here map[inter.EventID]bool
 	slow time.Duration // what verifying takes
+
+	forked atomic.Bool // its validators have
 }
 
 func (g *graph) Network() chain.Network {
@@ -35,6 +38,8 @@ func (g *graph) HasEvent(id inter.EventID) (bool, error) {
 	defer g.mu.Unlock()
 	return g.here[id], nil
 }
+
+func (g *graph) Forked(inter.ValidatorID) bool { return g.forked.Load() }
 
 func (g *graph) Verify(p *inter.Payload) error {
 	time.Sleep(g.slow)
@@ -177,6 +182,51 @@ func TestAGraphArrivesWhateverTheOrder(t *testing.T) {
 		defer w.graph.mu.Unlock()
 		return len(w.graph.list) == len(all)
 	})
+	await(t, "nothing is left", time.Second, func() bool { return w.budget.usedPercent() == 0 })
+	if len(w.bans) != 0 {
+		t.Errorf("%d peers are blamed", len(w.bans))
+	}
+}
+
+// Of a validator that has forked no further event is taken, verified or asked for, until somebody's
+// event follows it.
+func TestOfAValidatorThatForkedOnlyWhatIsFollowedIsTaken(t *testing.T) {
+	limits := defaults()
+	w := newWatched(t, limits)
+	from := strangerPeer(limits)
+	send := func(events ...*inter.Payload) {
+		t.Helper()
+		for _, e := range events {
+			if err := w.submit(t.Context(), from, [][]byte{rawOf(t, e, 0)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	connected := func(e *inter.Payload) bool {
+		has, _ := w.graph.HasEvent(e.ID())
+		return has
+	}
+	w.graph.forked.Store(true)
+	fork, child := vertex(t, 1), vertex(t, 2)
+	grandchild := vertex(t, 3, fork.ID(), child.ID())
+	send(fork, child)
+	await(t, "they are left out", time.Second, func() bool { return w.settled(fork.ID()) && w.settled(child.ID()) })
+	if connected(fork) || len(w.missing([]inter.EventID{fork.ID(), child.ID()})) > 0 {
+		t.Error("events that nobody follows are connected, or asked for")
+	}
+	w.graph.forked.Store(false) // of another validator
+	send(grandchild)
+	await(t, "what it follows is asked for", time.Second, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.wanted[fork.ID()] && w.wanted[child.ID()]
+	})
+	w.graph.forked.Store(true)
+	if n := len(w.missing([]inter.EventID{fork.ID(), child.ID()})); n != 2 {
+		t.Errorf("%d of 2 events that are followed are asked for", n)
+	}
+	send(child, fork)
+	await(t, "all are connected", time.Second, func() bool { return connected(fork) && connected(child) && connected(grandchild) })
 	await(t, "nothing is left", time.Second, func() bool { return w.budget.usedPercent() == 0 })
 	if len(w.bans) != 0 {
 		t.Errorf("%d peers are blamed", len(w.bans))

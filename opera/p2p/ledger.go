@@ -27,6 +27,9 @@ type Ledger interface {
 	Present() (Present, error)
 	// HasEvent tells whether an event is connected.
 	HasEvent(id inter.EventID) (bool, error)
+	// Forked tells whether two events of a validator with one number are connected in the present
+	// epoch.
+	Forked(id inter.ValidatorID) bool
 	// Event returns an event as it travels, nil if there is none.
 	Event(id inter.EventID) ([]byte, error)
 	// Events calls each for the events from an id on, in the order of ids, until it

@@ -15,9 +15,9 @@ import (
 // of the epoch: go-opera does so only when the peer is in a later epoch, and otherwise
 // fetches each by its id. And it remembers whose streams brought nothing.
 type leecher struct {
-	has  func(inter.EventID) bool // connected
-	busy func(*peer) bool         // nothing more should be asked of a peer
-	ask  func(*peer, *request[[]byte])
+	settled func(inter.EventID) bool // connected, or left out
+	busy    func(*peer) bool         // nothing more should be asked of a peer
+	ask     func(*peer, *request[[]byte])
 
 	mu sync.Mutex
 	asker
@@ -120,7 +120,7 @@ func (l *leecher) start(now time.Time) {
 func (l *leecher) sweep() {
 	kept := l.open[:0]
 	for _, id := range l.open {
-		if l.has(id) {
+		if l.settled(id) {
 			l.finished++
 		} else {
 			kept = append(kept, id)

@@ -85,10 +85,10 @@ func New(o Options) (*Node, error) {
 	n.txs = newTransactions(n)
 	n.answers = &answers{o: &n.o, limits: &n.limits, txs: n.txs}
 	n.leecher = &leecher{
-		asker: newAsker(&n.limits),
-		has:   func(id inter.EventID) bool { has, err := o.Ledger.HasEvent(id); return err == nil && has },
-		busy:  func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
-		ask:   func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
+		asker:   newAsker(&n.limits),
+		settled: n.intake.settled,
+		busy:    func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
+		ask:     func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
 	}
 	n.intake.connected, n.intake.dropped, n.intake.wanted = n.gossipConnected, n.leaveSender, n.askForParents
 	n.intake.entered, n.intake.failed = n.enterEpoch, n.fail

@@ -51,6 +51,12 @@ func (o *order) has(id inter.EventID) bool {
 	return ok
 }
 
+// lacks tells whether an event that waits lacks this one.
+func (o *order) lacks(id inter.EventID) bool {
+	_, ok := o.children[id]
+	return ok
+}
+
 // add lets an event wait for parents, at least one, and returns what has to go for it,
 // which may be the event itself.
 func (o *order) add(a *arrival, parents []inter.EventID) (spilled []*arrival) {

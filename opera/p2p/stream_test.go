@@ -145,10 +145,10 @@ type asking struct {
 func newAsking() *asking {
 	a := &asking{now: time.Unix(1e9, 0), here: map[inter.EventID]bool{}}
 	a.leecher = &leecher{
-		asker: newAsker(defaults()),
-		has:   func(id inter.EventID) bool { return a.here[id] },
-		busy:  func(*peer) bool { return a.stuck },
-		ask:   func(p *peer, r *request[[]byte]) { a.asks, a.of = append(a.asks, r), append(a.of, p) },
+		asker:   newAsker(defaults()),
+		settled: func(id inter.EventID) bool { return a.here[id] },
+		busy:    func(*peer) bool { return a.stuck },
+		ask:     func(p *peer, r *request[[]byte]) { a.asks, a.of = append(a.asks, r), append(a.of, p) },
 	}
 	return a
 }
