@@ -27,6 +27,7 @@ import (
 
 	"tarn/internal/container"
 	"tarn/internal/loopback"
+	"tarn/opera/inter"
 )
 
 var (
@@ -159,6 +160,7 @@ func attacks() map[string]func(*besieged, context.Context) {
 		"batches of dear calls":           asking("[" + strings.Repeat(asked("eth_call", endless)+",", 999) + asked("eth_call", greedy) + "]"),
 		"a tracer that loops in setup":    asking(tracer(`{setup:function(){while(true){}},step:function(){},fault:function(){},result:function(){}}`)),
 		"a tracer that loops in result":   asking(tracer(`{step:function(){},fault:function(){},result:function(){while(true){}}}`)),
+		"packets of discovery":            (*besieged).discovery,
 		"text that is not JSON":           asking(strings.Repeat("[", 5<<20)),
 	}
 }
@@ -367,10 +369,11 @@ func besiege(t *testing.T, ctx context.Context, program *Peer) *besieged {
 		"[Node]\nWSHost = \"127.0.0.1\"\nWSPort = %d\nWSModules = [\"eth\", \"net\", \"web3\", \"debug\", \"trace\"]\n"+
 			"[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 0\n[Tarn]\nTrusted = [\"none\"]\n",
 		loopback.Port(at[0]))
-	network, err := startNetwork(ctx, t.TempDir(), []*Peer{program}, settings, "")
+	node, err := program.Start(ctx, Config{Dir: t.TempDir(), Validators: 1, Validator: 1, Settings: settings, Discovers: true})
 	if err != nil {
 		t.Fatal(err)
 	}
+	network := &Network{Nodes: []*Node{node}, size: 1, payers: map[inter.ValidatorID]*Account{}}
 	t.Cleanup(func() { network.Kill() }) //nolint:errcheck // it may have ended
 	b := &besieged{Network: network, ctx: ctx, ws: "ws://" + at[0]}
 	if b.rich, err = ValidatorAccount(1); err == nil {

@@ -30,6 +30,8 @@ type Config struct {
 	Preset string
 	// Settings are appended to the node's TOML file.
 	Settings string
+	// Discovers has it look for peers by both versions of discovery, and answer those who look.
+	Discovers bool
 }
 
 // data is where the node keeps its databases.
@@ -91,9 +93,14 @@ func (p *Peer) launch(ctx context.Context, c Config) (*Node, error) {
 		return nil, err
 	}
 	defer log.Close()
-	args := append([]string{"--config", toml, "--nodiscover", "--nat", "none", "--lightkdf",
+	args := append([]string{"--config", toml, "--nat", "none", "--lightkdf",
 		"--http", "--http.addr", "127.0.0.1", "--http.port", strconv.Itoa(loopback.Port(at[1])),
 		"--http.api", "eth,ftm,dag,abft,net,web3,txpool,debug,personal,admin"}, c.arguments()...)
+	if c.Discovers {
+		args = append(args, "--v5disc")
+	} else {
+		args = append(args, "--nodiscover")
+	}
 	n := &Node{
 		Client: &Client{url: "http://" + at[1]},
 		config: c,
