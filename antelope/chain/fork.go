@@ -110,9 +110,11 @@ func (c *Chain) forget(b *consensus.BlockState, err error) error {
 	if exception.Of(err) == nil {
 		return err
 	}
-	if e := c.fork.Remove(b.ID); e != nil {
+	removed, e := c.fork.Remove(b.ID)
+	if e != nil {
 		return fmt.Errorf("%w; then, forgetting the block: %w", err, e)
 	}
+	c.votes.drop(removed)
 	return err
 }
 

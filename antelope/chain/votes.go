@@ -58,6 +58,15 @@ func (v *votes) forget(kept func(types.Checksum256) bool) {
 	}
 }
 
+// drop drops blocks.
+func (v *votes) drop(ids []types.Checksum256) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, id := range ids {
+		delete(v.blocks, id)
+	}
+}
+
 // Vote counts a finalizer's vote, after its signature was verified, which takes more than a
 // millisecond. It returns the finalizer too, if the block has one with that key. Any goroutine may call
 // it.

@@ -82,12 +82,20 @@ func (p *PendingHeader) Finish(
 		return nil, exception.New(exception.ProducerSchedule,
 			"Block contains multiple signatures before WTMsig block signatures are enabled")
 	}
-	s, err := p.finish(h, set)
+	// The producer of a proper block signs the id, and follows from the block before: it is known
+	// before anything is made of a header that anybody may have sent.
+	known := func() error { return nil }
+	if recoverKey != nil {
+		known = func() error {
+			return verifySignee(p.Authority, h.ID(), append([]types.Signature{h.ProducerSignature}, additional...), recoverKey)
+		}
+	}
+	s, err := p.finish(h, set, known)
 	if err != nil {
 		return nil, err
 	}
 	s.AdditionalSignatures = additional
-	if recoverKey != nil {
+	if recoverKey != nil && !p.proper {
 		if err := s.VerifySignee(recoverKey); err != nil {
 			return nil, err
 		}
@@ -101,7 +109,7 @@ func (p *PendingHeader) Finish(
 func (p *PendingHeader) FinishSigned(
 	h *types.SignedBlockHeader, set *feature.Set, sign Signer, recoverKey Recover,
 ) (*HeaderState, error) {
-	s, err := p.finish(h, set)
+	s, err := p.finish(h, set, func() error { return nil })
 	if err != nil {
 		return nil, err
 	}
@@ -203,10 +211,10 @@ func (p *PendingHeader) proposedSchedule(h *types.SignedBlockHeader, extensions 
 	return info, nil
 }
 
-// finish is Finish without signatures.
-func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set) (*HeaderState, error) {
+// finish is Finish without signatures, but that known checks those of a proper block.
+func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set, known func() error) (*HeaderState, error) {
 	if p.proper {
-		return p.finishProper(h, set)
+		return p.finishProper(h, set, known)
 	}
 	if err := p.check(h); err != nil {
 		return nil, err
@@ -257,20 +265,22 @@ func (s *HeaderState) SigningDigest() types.Checksum256 {
 // VerifySignee checks that the block is signed with what its producer's authority
 // takes, and with nothing else (Leap: verify_signee). It may run on any goroutine.
 func (s *HeaderState) VerifySignee(recoverKey Recover) error {
-	if n := 1 + len(s.AdditionalSignatures); n > len(s.Authority.Keys) {
+	signatures := append([]types.Signature{s.Header.ProducerSignature}, s.AdditionalSignatures...)
+	return verifySignee(s.Authority, s.SigningDigest(), signatures, recoverKey)
+}
+
+func verifySignee(
+	authority *types.BlockSigningAuthority, digest types.Checksum256, signatures []types.Signature, recoverKey Recover,
+) error {
+	if n := len(signatures); n > len(authority.Keys) {
 		return exception.New(exception.WrongSigningKey,
 			"number of block signatures (${num_block_signatures}) exceeds number of keys in block signing authority "+
 				"(${num_keys})",
-			"num_block_signatures", n, "num_keys", len(s.Authority.Keys), "authority", s.Authority)
+			"num_block_signatures", n, "num_keys", len(authority.Keys), "authority", authority)
 	}
-	digest := s.SigningDigest()
-	keys := make([]types.PublicKey, 0, 1+len(s.AdditionalSignatures))
-	for i := range 1 + len(s.AdditionalSignatures) {
-		signature := &s.Header.ProducerSignature
-		if i > 0 {
-			signature = &s.AdditionalSignatures[i-1]
-		}
-		key, err := recoverKey(*signature, digest)
+	keys := make([]types.PublicKey, 0, len(signatures))
+	for _, signature := range signatures {
+		key, err := recoverKey(signature, digest)
 		if err != nil {
 			return err
 		}
@@ -279,14 +289,14 @@ func (s *HeaderState) VerifySignee(recoverKey Recover) error {
 		}
 		keys = append(keys, key)
 	}
-	satisfied, relevant := s.Authority.KeysSatisfyAndRelevant(keys)
+	satisfied, relevant := authority.KeysSatisfyAndRelevant(keys)
 	switch {
 	case relevant != len(keys):
 		return exception.New(exception.WrongSigningKey, "block signed by unexpected key",
-			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
+			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", authority)
 	case !satisfied:
 		return exception.New(exception.WrongSigningKey, "block signatures do not satisfy the block signing authority",
-			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", s.Authority)
+			"signing_keys", types.JSONList[types.PublicKey](keys), "authority", authority)
 	}
 	return nil
 }

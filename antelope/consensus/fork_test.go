@@ -2,9 +2,11 @@ package consensus
 
 import (
 	"bytes"
+	"encoding/binary"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
@@ -393,5 +395,42 @@ func TestReadersSeeWholeTrees(t *testing.T) {
 		default:
 			n.produce(1)
 		}
+	}
+}
+
+// A producer signs very many blocks of one slot. When the branch that won becomes irreversible they go,
+// in the time of their number and not of its square, which would be a minute.
+func TestManyBlocksOfOneParentGoAtOnce(t *testing.T) {
+	state := func(num uint32, nonce uint64, previous types.Checksum256) *BlockState {
+		s := &HeaderState{Progress: Progress{BlockNum: num}, ID: types.Hash(binary.LittleEndian.AppendUint64(nil, nonce))}
+		s.Header.Previous = previous
+		binary.BigEndian.PutUint32(s.ID[:], num)
+		return &BlockState{HeaderState: s, Block: &types.SignedBlock{}}
+	}
+	f, root := NewForkDatabase(), state(1, 0, types.Checksum256{})
+	f.Reset(Head{HeaderState: root.HeaderState})
+	const siblings = 80_000
+	won := state(2, 1, root.ID)
+	next := state(3, 2, won.ID)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(f.Add(won, false))
+	for i := range siblings {
+		must(f.Add(state(2, uint64(i)+3, root.ID), false))
+	}
+	must(f.Add(next, false))
+	must(f.MarkValid(won.ID, nil))
+	must(f.MarkValid(next.ID, nil))
+	begun := time.Now()
+	must(f.AdvanceRoot(won.ID))
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("%d blocks take %v to go", siblings, took)
+	}
+	if f.Len() != 1 || f.Head().ID != next.ID {
+		t.Errorf("%d blocks are left, the head is block %d", f.Len(), f.Head().BlockNum)
 	}
 }

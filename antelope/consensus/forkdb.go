@@ -287,16 +287,17 @@ func (f *ForkDatabase) MarkValid(id types.Checksum256, v *finality.Validation) e
 	return nil
 }
 
-// Remove removes a block and all that follow it, which must not lead to the head.
-func (f *ForkDatabase) Remove(id types.Checksum256) error {
+// Remove removes a block and all that follow it, which must not lead to the head, and returns their
+// ids.
+func (f *ForkDatabase) Remove(id types.Checksum256) ([]types.Checksum256, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	doomed, err := f.descendants(nil, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.remove(doomed)
-	return nil
+	return doomed, nil
 }
 
 // descendants appends the ids of a block and of all that follow it, none of which
@@ -318,7 +319,8 @@ func (f *ForkDatabase) descendants(list []types.Checksum256, id types.Checksum25
 
 // remove removes blocks; ids that are not in the tree are ignored.
 func (f *ForkDatabase) remove(ids []types.Checksum256) {
-	gone := func(n *branchNode) bool { return n.gone }
+	var doomed []*branchNode
+	parents := map[types.Checksum256]struct{}{}
 	for _, id := range ids {
 		n := f.blocks[id]
 		if n == nil {
@@ -326,12 +328,20 @@ func (f *ForkDatabase) remove(ids []types.Checksum256) {
 		}
 		n.gone = true
 		delete(f.blocks, id)
-		previous := n.Header.Previous
+		doomed, parents[n.Header.Previous] = append(doomed, n), struct{}{}
+	}
+	// A producer may have signed any number of blocks with one parent: a list is gone through once.
+	gone := func(n *branchNode) bool { return n.gone }
+	for previous := range parents {
 		if siblings := slices.DeleteFunc(f.children[previous], gone); len(siblings) > 0 {
 			f.children[previous] = siblings
 		} else {
 			delete(f.children, previous)
 		}
+	}
+	if len(doomed) == 1 {
+		f.delist(doomed[0])
+		return
 	}
 	for i := range f.ranks {
 		f.ranks[i] = slices.DeleteFunc(f.ranks[i], gone)

@@ -310,10 +310,16 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 		if rng.IntN(3) > 0 {
 			return "nothing"
 		}
-		if err := f.Remove(b.ID); (err != nil) != m.leadsTo(b.ID, m.head) {
+		removed, err := f.Remove(b.ID)
+		if (err != nil) != m.leadsTo(b.ID, m.head) {
 			t.Fatalf("remove %d: %v", b.BlockNum, err)
 		} else if err == nil {
 			m.keep(func(n *branchNode) bool { return !m.leadsTo(b.ID, n.BlockState) })
+		}
+		for _, id := range removed {
+			if f.Block(id) != nil {
+				t.Fatalf("a block is there that was removed with %d", b.BlockNum)
+			}
 		}
 		return "remove"
 	case 5:

@@ -137,7 +137,8 @@ func (n *node) switchFork() error {
 	n.must(err)
 	for _, b := range slices.Backward(forward) {
 		if n.bad[b.ID] {
-			n.must(n.db.Remove(b.ID))
+			_, err := n.db.Remove(b.ID)
+			n.must(err)
 			return exception.New(exception.BlockValidate, "Block ID does not match")
 		}
 		n.must(n.db.MarkValid(b.ID, nil))

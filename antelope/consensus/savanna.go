@@ -118,8 +118,11 @@ func (p *PendingHeader) properExtension(c *Content) *types.FinalityExtension {
 }
 
 // finishProper is finish for a proper block. The confirmed field and the schedule version are
-// compared when the block has been executed (Spring: block_header_state::next).
-func (p *PendingHeader) finishProper(h *types.SignedBlockHeader, set *feature.Set) (*HeaderState, error) {
+// compared when the block has been executed (Spring: block_header_state::next). A state may be large
+// and take long: known checks the signatures before.
+func (p *PendingHeader) finishProper(
+	h *types.SignedBlockHeader, set *feature.Set, known func() error,
+) (*HeaderState, error) {
 	switch {
 	case h.ScheduleVersion != types.ProperSchedule:
 		return nil, exception.New(exception.UnlinkableBlock,
@@ -153,6 +156,9 @@ func (p *PendingHeader) finishProper(h *types.SignedBlockHeader, set *feature.Se
 			"No Finality Tree Root associated with the block, does not match with empty action_mroot: (${n}), "+
 				"action_mroot empty (${e}), latest_qc_claim_block_num (${f})",
 			"n", first, "e", h.ActionMRoot.IsZero(), "f", x.Finality.Claim.Block)
+	}
+	if err := known(); err != nil {
+		return nil, err
 	}
 	f, err := p.before.Next(&h.BlockHeader, x.Finality, x.ProtocolFeatures)
 	if err != nil {

@@ -39,8 +39,11 @@ func diff[T any](from, to []T, equal func(a, b T) bool) (d types.ListDiff[T]) {
 }
 
 // apply makes the list that a diff leads to, in time proportional to both. It refuses indexes that
-// do not ascend or that are not in the list.
+// do not ascend or that are not in the list. Without changes it is the same list.
 func apply[T any](list []T, d *types.ListDiff[T]) ([]T, error) {
+	if len(d.Removed)+len(d.Inserted) == 0 {
+		return list, nil
+	}
 	kept := make([]T, 0, len(list))
 	next := 0
 	for i, index := range d.Removed {

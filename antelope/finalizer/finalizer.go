@@ -140,10 +140,10 @@ func (f *Finalizers) Vote(s *finality.State) ([]finality.Vote, error) {
 	if len(votes) == 0 {
 		return nil, nil
 	}
-	f.voted = true
 	if err := f.safeties.Save(changed); err != nil {
 		return nil, fmt.Errorf("vote for block %d: %w", s.Num(), err)
 	}
+	f.voted = true
 	return votes, nil
 }
 

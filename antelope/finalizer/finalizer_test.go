@@ -165,6 +165,31 @@ func TestACertificateTellsOfVotes(t *testing.T) {
 	}
 }
 
+// A vote that could not be made durable was not cast: what certificates tell of an earlier life still
+// counts.
+func TestACertificateTellsOfVotesAfterAVoteThatFailed(t *testing.T) {
+	c := newChain(t)
+	disk := errorfs.New(node(t))
+	f := open(t, disk, c)
+	first := c.next(c.tips[0], false)
+	second := c.next(first, true)
+	disk.Inject(errorfs.Fault{Ops: errorfs.Write, Ever: true, Err: syscall.ENOSPC})
+	if votes, err := f.Vote(first); !errors.Is(err, syscall.ENOSPC) || len(votes) > 0 {
+		t.Fatalf("%d votes on a full disk: %v", len(votes), err)
+	}
+	disk.Clear()
+	qc := &types.QuorumCertificate{Block: second.Num(),
+		Active: types.QCSignature{Strong: types.NewBitset(3, 0, 1, 2)}}
+	if err := f.Learn(second, qc); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range f.Keys() {
+		if s, _ := f.safeties.Get(k); s.Last.ID != second.ID {
+			t.Errorf("what the certificate for block %d tells was not learnt: %+v", second.Num(), s)
+		}
+	}
+}
+
 // ballot is what was voted for in a slot.
 type ballot struct {
 	key  types.BLSPublicKey
