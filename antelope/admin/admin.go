@@ -104,7 +104,8 @@ type Connection struct {
 	RemotePort       string
 	Connecting       bool
 	Syncing          bool // it catches up from this node
-	BPPeer           bool
+	BPPeer           bool // a block producer's
+	GossipPeer       bool // a block producer's, as its signature says
 	SocketOpen       bool
 	BlocksOnly       bool
 	TransactionsOnly bool
@@ -112,8 +113,7 @@ type Connection struct {
 	LastHandshake    Handshake       // zero if none came
 }
 
-// AppendJSON appends the object that nodeos' API shows (Spring: connection_status). No peer is one that
-// producers have gossiped about: this program does not take part in that.
+// AppendJSON appends the object that nodeos' API shows (Spring: connection_status).
 func (s Connection) AppendJSON(b []byte) []byte {
 	text := func(key, v string) { b = variant.AppendString(variant.AppendKey(b, key), v) }
 	flag := func(key string, v bool) { b = variant.AppendBool(variant.AppendKey(b, key), v) }
@@ -124,12 +124,28 @@ func (s Connection) AppendJSON(b []byte) []byte {
 	flag("connecting", s.Connecting)
 	flag("syncing", s.Syncing)
 	flag("is_bp_peer", s.BPPeer)
-	flag("is_bp_gossip_peer", false)
+	flag("is_bp_gossip_peer", s.GossipPeer)
 	flag("is_socket_open", s.SocketOpen)
 	flag("is_blocks_only", s.BlocksOnly)
 	flag("is_transactions_only", s.TransactionsOnly)
 	b = s.LastVote.AppendJSON(variant.AppendKey(b, "last_vote_received"))
 	return append(s.LastHandshake.AppendJSON(variant.AppendKey(b, "last_handshake")), '}')
+}
+
+// GossipPeer is where a block producer says that it can be reached.
+type GossipPeer struct {
+	Producer   types.Name
+	Server     string               // host:port to connect to
+	Outbound   string               // IP address that it connects from
+	Expiration types.BlockTimestamp // it is forgotten when a head block has this time
+}
+
+// AppendJSON appends the object that Spring's API shows (gossip_peer).
+func (p GossipPeer) AppendJSON(b []byte) []byte {
+	b = p.Producer.AppendJSON(variant.AppendKey(append(b, '{'), "producer_name"))
+	b = variant.AppendString(variant.AppendKey(b, "server_endpoint"), p.Server)
+	b = variant.AppendString(variant.AppendKey(b, "outbound_ip_address"), p.Outbound)
+	return append(p.Expiration.AppendJSON(variant.AppendKey(b, "expiration")), '}')
 }
 
 // AppendJSON appends the message as an object.

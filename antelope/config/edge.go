@@ -55,11 +55,14 @@ func netPeers() []Option {
 		{Name: "p2p-accept-transactions", Kind: Bool, Default: "true", Help: "Take transactions from peers, and relay valid ones."},
 		{Name: "p2p-auto-bp-peer", Kind: Texts, Composing: true, Secret: true,
 			Help: "A producer and its address, as account,host:port[:<trx>|<blk>]. The node connects to it while it " +
-				"is near this node's producers in the schedule.\nExamples:\n    producer1,p2p.example.com:9876\n    " +
+				"is near this node's producers in the schedule, with p2p-bp-gossip-endpoint while it is in the schedule.\nExamples:\n    producer1,p2p.example.com:9876\n    " +
 				"producer2,p2p.trx.example.com:9876:trx\n"},
 		{Name: "p2p-bp-gossip-endpoint", Kind: Texts, Composing: true, Multitoken: true,
-			Help:    "A producer and the addresses that other producers learn from each other (Spring)",
-			Instead: "addresses of producers are not passed on; name those to connect to with p2p-auto-bp-peer"},
+			Help: "A producer of this node, host:port at which other producers can connect to it, and the IP address that " +
+				"it connects from, as account,host:port,ip; may be given many times. Producers pass this on to each " +
+				"other, and connect while they are in the schedule. It is signed with the key that the producer has " +
+				"registered on the chain (regpeerkey), which a signature-provider must have (Spring).\nExamples:\n    " +
+				"producer1,p2p.example.com:9876,198.51.100.1\n    producer1,p2p.example.com:9877,2001:db8::7348\n"},
 		{Name: "agent-name", Kind: Text, Default: "EOS Test Agent", Help: "The name by which peers know this node"},
 		{Name: "allowed-connection", Kind: Texts, Multitoken: true, Default: "any",
 			Help: "Who may connect: any, producers, specified (those with a peer-key) or none. producers and " +

@@ -22,6 +22,7 @@ func relay(c *chain.Chain, p *producer.Producer, network *p2p.Network) {
 		},
 	})
 	p.Subscribe(producer.Events{
+		Between: func() { network.HeadShown(p.Head().Num) },
 		Acked: func(packed *types.PackedTransaction, x *execute.Candidate, err error) {
 			if err == nil && x != nil && x.Kind == execute.Input {
 				network.TransactionAccepted(&p2p.Transaction{ID: x.ID, Expiration: x.Trx.Expiration, Packed: packed})

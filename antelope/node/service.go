@@ -157,7 +157,7 @@ func stopServer(ctx context.Context, err error, server *dialect.Server) error {
 func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, error) {
 	options := *o
 	options.Producers = p.Producers()
-	options.IsProducerKey = p.Signs
+	options.IsProducerKey, options.Sign = p.Signs, p.Sign
 	if options.Log == nil {
 		options.Log = n.o.Log
 	}

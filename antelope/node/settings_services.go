@@ -170,7 +170,7 @@ func (s *settings) network() p2p.Options {
 	return p2p.Options{
 		Listen: s.Texts("p2p-listen-endpoint"), Server: s.Texts("p2p-server-address"), Peers: s.Texts("p2p-peer-address"),
 		MaxNodesPerHost: int(s.Int("p2p-max-nodes-per-host")), AcceptTransactions: s.accepts("p2p-accept-transactions"),
-		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
+		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), GossipEndpoints: s.Texts("p2p-bp-gossip-endpoint"), AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
 		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"), MaxClients: uint32(s.Uint("max-clients")),
 		CleanupPeriod: s.signedDuration("connection-cleanup-period", time.Second), MaxCleanupTime: s.unsignedDuration("max-cleanup-time-msec", time.Millisecond),
 		DedupExpire: s.unsignedDuration("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),

@@ -29,6 +29,7 @@ type conn struct {
 	promised promise
 	rejected rejections
 	ballots  ballots // the votings' lock guards them
+	heard    heard   // the gossip's lock guards it
 
 	net     *Network
 	slot    int     // in sets of connections
@@ -37,7 +38,7 @@ type conn struct {
 	started time.Time
 
 	traffic   atomic.Uint32 // Traffic
-	bp        atomic.Bool   // a producer's, by p2p-auto-bp-peer
+	standing  atomic.Uint32 // standing
 	connected atomic.Bool   // it has said something that counts
 	used      atomic.Bool   // a message came
 	gave      atomic.Bool   // it has sent a transaction that was new
@@ -54,7 +55,7 @@ type conn struct {
 	large                             atomic.Int64 // bytes of its read buffer, while that is larger than usual
 	largeSince                        atomic.Int64 // when it began to be, in Unix nanoseconds
 	control, voting, useless          bucket
-	failures, inflating               bucket
+	failures, inflating, checks       bucket
 
 	arrived []*Transaction // not given to the chain yet; the reader's
 }
@@ -74,13 +75,14 @@ func newConn(n *Network, socket net.Conn, t *target, public string, rate uint64)
 		c.raw, _ = s.SyscallConn() // without it the writer does all
 	}
 	c.ping.Store(math.MaxInt64)
-	c.version.Store(protocolNack)
+	c.version.Store(protocolGossip)
 	c.lines = c.limits.Lines.bucket()
 	c.control = c.limits.Control.bucket()
 	c.voting = c.limits.Voting.bucket()
 	c.useless = c.limits.Useless.bucket()
 	c.failures = c.limits.Failures.bucket()
 	c.inflating = c.limits.Inflating.bucket()
+	c.checks = c.limits.GossipChecks.bucket()
 	c.spare = bucket{rate: float64(rate)}
 	c.out.wake = make(chan struct{}, 1)
 	c.retry.Store(true)

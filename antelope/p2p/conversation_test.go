@@ -28,6 +28,9 @@ import (
 //	transaction                one that nobody has sent before
 //	vote ID KEY [wrong]        for a block, by the key of bytes KEY, with a wrong signature
 //	nack ID, block_notice PREVIOUS ID
+//	gossip RECORD …            of each the producer, a server, an IP address, slots after the head, and perhaps the
+//	                           producer whose key signs it, "webauthn", or "garbage": prodb/b:1/192.0.2.2/100/prodc
+//	gossip first PRODUCER      what a producer's node begins with
 //	frame HEX                  what follows a length
 //	bytes HEX                  as they are, without a length
 //
@@ -189,6 +192,8 @@ func (c *conversing) say(text string) {
 		send(p2p.BlockNack{ID: c.id(word[1])})
 	case word[0] == "block_notice" && len(word) == 3:
 		send(p2p.BlockNotice{Previous: c.id(word[1]), ID: c.id(word[2])})
+	case word[0] == "gossip" && len(word) >= 2:
+		send(c.gossip(word[1:]))
 	case word[0] == "frame":
 		b := bytes()
 		_ = c.peer.SendRaw(raw(uint32(len(b)), b...))
@@ -233,10 +238,57 @@ func (c *conversing) hear() string {
 			return "nack " + c.name(m.ID)
 		case p2p.BlockNotice:
 			return fmt.Sprintf("block_notice %s %s", c.name(m.Previous), c.name(m.ID))
+		case p2p.Gossip:
+			return "gossip" + c.records(m)
 		default:
 			return fmt.Sprintf("%T", m)
 		}
 	}
+}
+
+// gossip reads records.
+func (c *conversing) gossip(texts []string) (m p2p.Gossip) {
+	c.t.Helper()
+	if texts[0] == "first" {
+		x := p2p.Record{Version: 1, Producer: types.N(texts[1])}
+		p2p.SignRecord(c.n.ChainID(), &x, x.Producer)
+		return p2p.Gossip{Records: []p2p.Record{x}}
+	}
+	for _, text := range texts {
+		part := strings.Split(text, "/")
+		end := c.n.ChainInfo().Time + types.BlockTimestamp(c.number(part[3]))
+		x := p2p.Record{Version: 1, Producer: types.N(part[0]), Info: p2p.Place{Server: part[1], Outbound: part[2], Expiration: end}.Append(nil)}
+		by := part[0]
+		if len(part) == 5 {
+			by = part[4]
+		}
+		switch by {
+		case "webauthn":
+			x.Sig = types.Signature{Type: types.WebAuthn, AuthData: "a", ClientJSON: "{}"}
+		case "garbage":
+			x.Sig.Compact[0] = 31
+		default:
+			p2p.SignRecord(c.n.ChainID(), &x, types.N(by))
+		}
+		m.Records = append(m.Records, x)
+	}
+	return m
+}
+
+// records is what came, as text.
+func (c *conversing) records(m p2p.Gossip) (s string) {
+	for _, x := range m.Records {
+		p, genuine := x.ReadPlace(c.n.ChainID())
+		switch {
+		case !genuine:
+			s += " forged"
+		case len(x.Info) == 0:
+			s += fmt.Sprintf(" first %v", x.Producer)
+		default:
+			s += fmt.Sprintf(" %v/%s/%s/%d", x.Producer, p.Server, p.Outbound, p.Expiration-c.n.ChainInfo().Time)
+		}
+	}
+	return s
 }
 
 // play says what a file has, and holds what is heard against it.
@@ -277,8 +329,16 @@ func TestPeersConverseAsTheFilesSay(t *testing.T) {
 	}
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			chain := p2p.NewTestChain(100)
-			n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.VoteThreads = 1 })
+			chain, options := p2p.NewTestChain(100), func(o *p2p.Options) { o.VoteThreads = 1 }
+			gossips := filepath.Base(path) == "peer_gossip.txt"
+			if gossips {
+				chain, options = p2p.NewRecentChain(100), p2p.Gossips("own", "own:9876")
+				chain.Ranks("own", "prodb", "prodc")
+			}
+			n := p2p.StartNode(t, chain, options)
+			if gossips {
+				n.AwaitGossip(t)
+			}
 			c := conversing{t: t, n: n, chain: chain, r: rand.New(rand.NewPCG(1, 3))}
 			info := n.ChainInfo()
 			c.play(path)

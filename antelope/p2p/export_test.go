@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 )
 
@@ -67,6 +68,25 @@ func (n *node) AllCurrent(count int) bool {
 		}
 	}
 	return len(conns) == count
+}
+
+func (f *fakeChain) Ranks(names ...string) { f.ranks(names...) }
+
+func (n *node) AwaitGossip(t testing.TB) { n.awaitGossip(t) }
+
+func Gossips(producer, address string) func(*Options) { return gossips(producer, address) }
+
+// SignRecord signs a record with the key of a producer.
+func SignRecord(chain types.Checksum256, x *Record, by types.Name) { x.Sig = signed(chain, x, by) }
+
+// ReadPlace is the place of a record, and whether the producer's own key has signed that.
+func (x *Record) ReadPlace(chain types.Checksum256) (p Place, genuine bool) {
+	list, _ := (&Gossip{Records: []Record{*x}}).list()
+	key, err := crypto.Recover(x.Sig, x.Digest(chain), false)
+	if len(list) > 0 {
+		p = list[0].Place
+	}
+	return p, err == nil && key == producerKey(x.Producer).Public()
 }
 
 const WrongSignature = wrongSignature

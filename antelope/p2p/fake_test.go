@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/finality"
 	"tarn/antelope/types"
@@ -44,7 +45,8 @@ type fakeChain struct {
 	votes     map[types.Checksum256]bool // that were counted, by their hash
 	verifies  atomic.Int64               // signatures that were verified
 	verify    func()                     // what takes time; nil for nothing
-	overtaken atomic.Bool                // the next block becomes irreversible before it is applied
+	peerKeys  []PeerKey
+	overtaken atomic.Bool // the next block becomes irreversible before it is applied
 }
 
 var evil = types.N("evil")
@@ -107,6 +109,7 @@ func (f *fakeChain) produce(n int, skip uint32) {
 		f.mu.Unlock()
 		if net := f.net.Load(); net != nil {
 			net.BlockAccepted(NewBlock(b))
+			net.HeadShown(f.head())
 		}
 	}
 }
@@ -212,6 +215,7 @@ func (f *fakeChain) Apply(_ context.Context, b *Block) error {
 	f.applied++
 	if net := f.net.Load(); net != nil {
 		net.BlockAccepted(b)
+		net.HeadShown(b.Num)
 	}
 	return nil
 }
@@ -251,6 +255,12 @@ func (f *fakeChain) Vote(v *finality.Vote) finality.Result {
 	return finality.Counted
 }
 
+func (f *fakeChain) PeerKeys(context.Context) ([]PeerKey, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.peerKeys, nil
+}
+
 func (f *fakeChain) Transactions(list []*Transaction, done func(*Transaction, error)) {
 	for _, t := range list {
 		f.mu.Lock()
@@ -264,6 +274,62 @@ func (f *fakeChain) Transactions(list []*Transaction, done func(*Transaction, er
 		f.net.Load().TransactionAccepted(t)
 		done(t, nil)
 	}
+}
+
+// producerKey is the key that a producer signs gossip with.
+func producerKey(name types.Name) crypto.PrivateKey {
+	k, err := crypto.NewPrivateKey(types.K1, types.Hash([]byte(name.String())))
+	if err != nil {
+		panic(err)
+	}
+	return k
+}
+
+// record is a producer's, signed. kind makes others of the same place.
+func record(chain types.Checksum256, producer types.Name, p Place, kind byte) listed {
+	e := listed{Record: Record{Version: 1, Producer: producer, Info: append(p.Append(nil), kind)}, Place: p}
+	e.Sig = signed(chain, &e.Record, producer)
+	return e
+}
+
+// signed is the signature of a record by the key of a producer.
+func signed(chain types.Checksum256, x *Record, by types.Name) types.Signature {
+	s, err := producerKey(by).Sign(x.Digest(chain))
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// ranks gives producers keys on the chain.
+func (f *fakeChain) ranks(names ...string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.peerKeys = nil
+	for _, n := range names {
+		f.peerKeys = append(f.peerKeys, PeerKey{types.N(n), producerKey(types.N(n)).Public()})
+	}
+}
+
+// gossips has a node gossip for a producer that it signs for, at an address.
+func gossips(producer, address string) func(*Options) {
+	return func(o *Options) {
+		o.GossipEndpoints = []string{producer + "," + address + ",192.0.2.1"}
+		o.Sign = func(_ types.PublicKey, d types.Checksum256) (types.Signature, error) {
+			return producerKey(types.N(producer)).Sign(d)
+		}
+	}
+}
+
+// awaitGossip waits until the node has its keys and has signed.
+func (n *node) awaitGossip(t testing.TB) {
+	t.Helper()
+	n.HeadShown(n.chain.head())
+	eventually(t, "gossip begins", func() bool {
+		n.gossip.mu.Lock()
+		defer n.gossip.mu.Unlock()
+		return n.gossip.first != nil
+	})
 }
 
 func (f *fakeChain) seen(id types.Checksum256) bool {

@@ -17,7 +17,13 @@ import (
 // stranger does, and the chain is where it was or on good blocks.
 func FuzzConnection(f *testing.F) {
 	chain := newFakeChain(60)
-	n := startNode(f, chain, func(o *Options) { o.KeepAlive = time.Hour })
+	change := gossips("own", "own:1")
+	n := startNode(f, chain, func(o *Options) {
+		change(o)
+		o.KeepAlive = time.Hour
+	})
+	n.gossip.keys = map[types.Name]ranking{types.N("own"): {0, producerKey(types.N("own")).Public()}, 1: {1, producerKey(1).Public()}}
+	n.gossip.sign()
 	info := chain.Info()
 	hello := Handshake{NetworkVersion: NetworkVersion, ChainID: chain.id, NodeID: types.Hash([]byte("stranger")),
 		P2PAddress: "x:1", OS: "linux",
@@ -36,6 +42,8 @@ func FuzzConnection(f *testing.F) {
 	for _, m := range randomMessages(rand.New(rand.NewPCG(1, 1))) {
 		f.Add(frames(hello, m, m))
 	}
+	e := record(chain.id, 1, Place{"h:1", "::1", info.Time + 9}, 0)
+	f.Add(frames(hello, Gossip{}, Gossip{[]Record{e.Record}}, Gossip{[]Record{e.Record, e.Record}}))
 	f.Add(frames(hello, SyncRequest{1, 60}, SyncRequest{}, SyncRequest{50, 100}))
 	f.Add(frames(hello, Request{Blocks: IDs{Mode: ModeCatchUp, IDs: []types.Checksum256{chain.branch[40]}}}))
 	f.Add(frames(far, lib, next, Time{Transmit: 5}, GoAway{Reason: WrongVersion}))

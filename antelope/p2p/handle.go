@@ -34,6 +34,8 @@ func (c *conn) handle(frame []byte) error {
 		err = c.handleTransaction(frame, r)
 	case TypeVote:
 		err = c.handleVote(frame, r)
+	case TypeGossip:
+		err = c.handleGossip(frame, r)
 	default:
 		if !c.control.take(1) {
 			return errors.New("the peer sent too many messages")

@@ -149,7 +149,7 @@ func (g *greeting) introduce(m *Handshake) bool {
 	g.c.setName(printable(m.P2PAddress))
 	g.c.setProgram(m.Agent, uint32(protocolOf(m.NetworkVersion)))
 	g.c.markProducer(m.P2PAddress)
-	if n.peering.enabled() && n.config.MaxClients != 0 && !g.c.bp.Load() && g.c.incoming() &&
+	if n.peering.enabled() && n.config.MaxClients != 0 && !g.c.producers() && g.c.incoming() &&
 		n.clients() > int(n.config.MaxClients) {
 		g.c.debugf("max_client_count %d exceeded", n.config.MaxClients)
 		g.c.close(false, "max_client_count exceeded")
@@ -209,6 +209,7 @@ func (g *greeting) answerVersion() bool {
 	if first {
 		g.sendHandshake()
 	}
+	g.c.net.gossip.greet(g.c)
 	return true
 }
 
@@ -327,7 +328,7 @@ func (n *Network) allowedKey(k types.PublicKey) bool {
 // clients counts the peers that connected to this node and are no producers.
 func (n *Network) clients() (count int) {
 	for _, c := range *n.conns.Load() {
-		if c.incoming() && !c.bp.Load() && c.received.Load() != nil {
+		if c.incoming() && !c.producers() && c.received.Load() != nil {
 			count++
 		}
 	}

@@ -2,6 +2,7 @@ package p2p
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"tarn/antelope/chain"
@@ -9,6 +10,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/finality"
 	"tarn/antelope/producer"
+	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
 
@@ -63,6 +65,10 @@ type Ledger interface {
 	// Vote counts a finalizer's vote, after it verified its signature, which takes a
 	// millisecond. What it counted is passed on to peers.
 	Vote(v *finality.Vote) finality.Result
+
+	// PeerKeys asks the system contract for the producers that may gossip, the first one first, and for
+	// their keys (Spring: getpeerkeys). It may take its time. Without such a contract there are none.
+	PeerKeys(ctx context.Context) ([]PeerKey, error)
 
 	// Transactions gives transactions of one peer to the chain, which keeps their
 	// order, but not the list. It may wait for their keys to be found. It calls done
@@ -138,6 +144,31 @@ func (l *ledger) Apply(ctx context.Context, b *Block) error {
 }
 
 func (l *ledger) Vote(v *finality.Vote) finality.Result { return l.producer.Vote(v) }
+
+func (l *ledger) PeerKeys(ctx context.Context) ([]PeerKey, error) {
+	told, err := l.producer.Ask(ctx, types.N("eosio"), types.N("getpeerkeys"), keysTime)
+	if err != nil || len(told) == 0 {
+		return nil, err
+	}
+	return readPeerKeys(told)
+}
+
+// readPeerKeys reads what the contract answers: names, each with a key or none.
+func readPeerKeys(b []byte) (list []PeerKey, err error) {
+	r := serial.NewReader(b)
+	const least = 8 + 1
+	for range r.Count(least) {
+		k := PeerKey{Producer: types.Name(r.Uint64())}
+		if r.Bool() {
+			k.Key.Read(r)
+		}
+		list = append(list, k)
+	}
+	if r.Err() != nil {
+		return nil, fmt.Errorf("answer of getpeerkeys, at byte %d: %w", r.Offset(), r.Err())
+	}
+	return list, nil
+}
 
 func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error)) {
 	given := make([]producer.Submission, 0, len(list))

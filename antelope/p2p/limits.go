@@ -20,6 +20,16 @@ const (
 	blockInterval    = 500 * time.Millisecond // between two blocks of a chain
 	nackThreshold    = 2                      // blocks in a row that a peer had already; with more it gets notices (Spring)
 	noticedBlocks    = 100                    // blocks that are sent at once to who asks after a notice (Spring)
+
+	// Gossip of producers (Spring: auto_bp_peering.hpp, peer_keys_db.hpp).
+
+	perProducer   = 8                           // records of a producer
+	recordLife    = time.Hour                   // of an own record
+	recordRenewal = 30 * time.Minute            // before its end it is made anew
+	recordLongest = recordLife + 15*time.Minute // clocks and heads differ
+	keysEvery     = 120                         // blocks between times at which producers' keys are read
+	keysWithin    = 5 * time.Minute             // age of a head above which they are not
+	keysTime      = 20 * time.Millisecond       // for the contract to tell them
 )
 
 // Budget is what one peer may use up: Rate units a second on the average, and Burst units at once.
@@ -100,15 +110,25 @@ type Limits struct {
 	Votes     int           // of all connections; then who has more than a share waits in vain
 	VoteTime  time.Duration // for which a vote waits for its block
 
+	// Gossip of producers. All records of 50 of them, at their longest, fit into a message.
+
+	GossipBytes   int           // of a message, and of what is kept for the next
+	GossipPlace   int           // bytes of a place; longer ones are left out
+	GossipWaiting int           // bytes of all connections' messages that wait; then who has more than a share waits in vain
+	GossipAnswer  int           // signatures that a first message counts for: it is answered with all that there is
+	GossipDials   int           // addresses that are connected to; more than all producers of the largest schedule have
+	GossipPause   time.Duration // between times at which all peers are told
+
 	// Budgets of a connection. They are far above what honest nodes need.
 
-	Control     Budget // messages that are neither blocks nor transactions
-	Voting      Budget // votes: those of a hundred finalizers are 200 a second
-	Useless     Budget // blocks that are no news; each UselessUnit counts for one more
-	UselessUnit int    // bytes
-	Failures    Budget // transactions that failed
-	Inflating   Budget // bytes of compressed transactions that failed, or were there in another form
-	Lines       Budget // lines of the log that one peer, and that all newcomers together, may cause
+	Control      Budget // messages that are neither blocks nor transactions
+	Voting       Budget // votes: those of a hundred finalizers are 200 a second
+	GossipChecks Budget // signatures of producers' records that are checked
+	Useless      Budget // blocks that are no news; each UselessUnit counts for one more
+	UselessUnit  int    // bytes
+	Failures     Budget // transactions that failed
+	Inflating    Budget // bytes of compressed transactions that failed, or were there in another form
+	Lines        Budget // lines of the log that one peer, and that all newcomers together, may cause
 }
 
 // DefaultLimits returns the bounds of a node.
@@ -166,17 +186,19 @@ func DefaultLimits() Limits {
 		Ahead:            uint64(2 * 7 * time.Second / blockInterval),
 		Recent:           3 * time.Second,
 
-		ConnVotes: 2500,
-		Votes:     20_000,
-		VoteTime:  5 * time.Second,
+		ConnVotes: 2500, Votes: 20_000, VoteTime: 5 * time.Second,
 
-		Control:     Budget{500, 4000},
-		Voting:      Budget{2000, 8000},
-		Useless:     Budget{500, 8000},
-		UselessUnit: 16 << 10,
-		Failures:    Budget{200, 5000},
-		Inflating:   Budget{2 << 20, 16 << 20},
-		Lines:       Budget{20, 60},
+		GossipBytes: 512 << 10, GossipPlace: 1 << 10, GossipWaiting: 8 << 20,
+		GossipAnswer: 25, GossipDials: 1024, GossipPause: 250 * time.Millisecond,
+
+		Control:      Budget{500, 4000},
+		Voting:       Budget{2000, 8000},
+		GossipChecks: Budget{50, 2000},
+		Useless:      Budget{500, 8000},
+		UselessUnit:  16 << 10,
+		Failures:     Budget{200, 5000},
+		Inflating:    Budget{2 << 20, 16 << 20},
+		Lines:        Budget{20, 60},
 	}
 }
 
@@ -203,6 +225,9 @@ func (l *Limits) Validate() error {
 	check(l.ReadBuffer > l.MaxReadBuffer, "limit ReadBuffer of peers must not be above MaxReadBuffer")
 	check(l.ConnTransactions > l.Transactions, "limit ConnTransactions of peers must not be above Transactions")
 	check(l.ConnVotes > l.Votes, "limit ConnVotes of peers must not be above Votes")
+	check(l.GossipPlace > l.GossipBytes, "limit GossipPlace of peers must not be above GossipBytes")
+	check(float64(l.GossipAnswer) > l.GossipChecks.Burst, "limit GossipAnswer of peers must not be above the burst of GossipChecks")
+	check(l.GossipBytes > l.GossipWaiting, "limit GossipBytes of peers must not be above GossipWaiting")
 	check(l.LargeBytes < 4+maxMessage, "limit LargeBytes of peers must have room for a message of %d bytes", maxMessage)
 	return errors.Join(errs...)
 }

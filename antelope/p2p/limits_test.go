@@ -43,6 +43,9 @@ func TestLimitsThatContradictEachOtherAreRefused(t *testing.T) {
 		"ReadBuffer":       func(l *Limits) { l.ReadBuffer = l.MaxReadBuffer + 1 },
 		"ConnTransactions": func(l *Limits) { l.ConnTransactions = l.Transactions + 1 },
 		"ConnVotes":        func(l *Limits) { l.ConnVotes = l.Votes + 1 },
+		"GossipPlace":      func(l *Limits) { l.GossipPlace = l.GossipBytes + 1 },
+		"GossipAnswer":     func(l *Limits) { l.GossipAnswer = int(l.GossipChecks.Burst) + 1 },
+		"GossipBytes":      func(l *Limits) { l.GossipBytes = l.GossipWaiting + 1 },
 		"LargeBytes":       func(l *Limits) { l.LargeBytes = maxMessage },
 	} {
 		l := DefaultLimits()

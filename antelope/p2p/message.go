@@ -30,6 +30,7 @@ const (
 	TypeVote // a finality.Vote
 	TypeBlockNack
 	TypeBlockNotice
+	TypeGossip
 )
 
 // Message is any of the messages, a block or a transaction included.
@@ -282,6 +283,8 @@ func typeOf(m Message) (Type, error) {
 		return TypeBlockNack, nil
 	case BlockNotice, *BlockNotice:
 		return TypeBlockNotice, nil
+	case Gossip, *Gossip:
+		return TypeGossip, nil
 	}
 	return 0, fmt.Errorf("%T is not a message", m)
 }
@@ -361,6 +364,8 @@ func decode(t Type, r *serial.Reader) (Message, error) {
 		return read[BlockNack](r), nil
 	case TypeBlockNotice:
 		return read[BlockNotice](r), nil
+	case TypeGossip:
+		return read[Gossip](r), nil
 	}
 	return nil, serial.ErrValue
 }

@@ -101,7 +101,8 @@ func TestMessagesOfNodeosAreUnderstood(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, m := range randomMessages(r) {
+	gossip := Gossip{[]Record{{Version: 1, Producer: 1, Info: Place{"h:1", "::1", 7}.Append(nil)}}}
+	for _, m := range append(randomMessages(r), gossip) {
 		frame, err := AppendFrame(nil, m)
 		if err != nil {
 			f.Fatal(err)

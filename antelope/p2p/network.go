@@ -48,6 +48,7 @@ type Network struct {
 	relay   *relay
 	votes   *voting
 	peering *peering
+	gossip  *gossip
 	counters
 }
 
@@ -84,7 +85,7 @@ func New(chain Ledger, o Options) (*Network, error) {
 		n.supplied[p] = true
 	}
 	n.blocks, n.queue, n.trxs = newBlockIndex(&c.Limits), newApplyQueue(&c.Limits), newTrxIndex(c.DedupExpire)
-	n.sync, n.relay, n.votes, n.peering = newSyncer(n), newRelay(n), newVoting(n), newPeering(n)
+	n.sync, n.relay, n.votes, n.peering, n.gossip = newSyncer(n), newRelay(n), newVoting(n), newPeering(n), newGossip(n)
 	return n, nil
 }
 
@@ -123,6 +124,9 @@ func (n *Network) Run(ctx context.Context) error {
 	}
 	for _, work := range []func(context.Context){n.applyBlocks, n.checkAhead, n.relay.run, n.tend} {
 		n.goLocked(func() { work(ctx) })
+	}
+	if n.gossip.enabled() {
+		n.goLocked(func() { n.gossip.run(ctx) })
 	}
 	for range n.config.VoteThreads {
 		n.goLocked(func() { n.votes.run(ctx) })
@@ -316,6 +320,7 @@ func (n *Network) remove(c *conn) {
 	n.mu.Unlock()
 	n.blocks.forgetPeer(c.slot)
 	n.votes.forgetPeer(c)
+	n.gossip.forgetPeer(c)
 	n.sync.handleClosed(c)
 	n.wantBlocks(c)
 }

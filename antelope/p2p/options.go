@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ type Options struct {
 	MaxNodesPerHost    int      // p2p-max-nodes-per-host; below 0 for any number
 	AcceptTransactions bool     // p2p-accept-transactions
 	AutoBPPeers        []string // p2p-auto-bp-peer: account,host:port
+	GossipEndpoints    []string // p2p-bp-gossip-endpoint: account,host:port,ip; this node gossips with at least one
 	AgentName          string   // agent-name
 	Allowed            []string // allowed-connection: any, producers, specified, none
 	PeerKeys           []string // peer-key: public keys
@@ -47,8 +49,11 @@ type Options struct {
 	// IsProducerKey tells whether this node produces with the key, which as in nodeos
 	// lets other nodes of the producer in; nil for never. Any goroutine calls it.
 	IsProducerKey func(types.PublicKey) bool
-	Log           *slog.Logger // nil for silence
-	Limits        Limits       // of what peers may cost
+	// Sign signs with a key of this node; nil if it has none. Any goroutine calls it.
+	Sign func(types.PublicKey, types.Checksum256) (types.Signature, error)
+
+	Log    *slog.Logger // nil for silence
+	Limits Limits       // of what peers may cost
 }
 
 // DefaultOptions returns nodeos' defaults.
@@ -82,6 +87,7 @@ type config struct {
 	authKey   types.PublicKey                       // the lowest of private
 	autoPeers map[types.Name]string                 // addresses of producers
 	autoNames map[string]types.Name                 // and the other way round
+	gossip    []reached                             // where own producers can be reached
 	mistakes  []string                              // what is left out, as nodeos does, and said
 }
 
@@ -123,7 +129,7 @@ func (o *Options) resolve(hostname string) (*config, error) {
 	for _, step := range []func() error{c.checkNumbers, c.Limits.Validate, func() error {
 		return c.readListeners(hostname)
 	},
-		c.readPeers, c.readAllowed, c.readKeys} {
+		c.readPeers, c.readGossip, c.readAllowed, c.readKeys} {
 		errs = append(errs, step())
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -232,6 +238,59 @@ func (c *config) readPeers() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// readGossip reads where the own producers can be reached (Spring: set_bp_producer_peers).
+func (c *config) readGossip() error {
+	var errs []error
+	for _, s := range c.GossipEndpoints {
+		o, err := parseReached(s)
+		if err == nil {
+			count := 0
+			for _, other := range c.gossip {
+				if other.producer != o.producer {
+					continue
+				}
+				if count++; other.outbound == o.outbound {
+					err = admin.NewBadOption("Duplicate p2p-bp-gossip-endpoint for: %v, outbound ip address: %s", o.producer, o.outbound)
+				}
+			}
+			if count >= perProducer && err == nil {
+				err = admin.NewBadOption("Too many p2p-bp-gossip-endpoint for %v, max %d", o.producer, perProducer)
+			}
+		}
+		c.gossip = append(c.gossip, o)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// parseReached reads account,host:port,ip.
+func parseReached(s string) (o reached, err error) {
+	account, rest, ok := strings.Cut(s, ",")
+	if !ok {
+		return o, admin.NewBadOption(
+			"p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,outbound-ip-address separated by commas", s)
+	}
+	if o.producer, err = types.ParseName(account); err != nil {
+		return o, admin.NewBadOption("The account %s supplied by --p2p-bp-gossip-endpoint option is invalid", account)
+	}
+	o.server, o.outbound, ok = strings.Cut(rest, ",")
+	if !ok {
+		return o, admin.NewBadOption("p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,"+
+			"outbound-ip-address separated by commas, second comma is missing", s)
+	}
+	o.server, o.outbound = strings.TrimSpace(o.server), strings.TrimSpace(o.outbound)
+	if !isServer(o.server) {
+		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint inbound server endpoint %s, syntax host:port", o.server)
+	}
+	if len(o.outbound) > maxAddress {
+		return o, admin.NewBadOption("p2p-bp-gossip-endpoint outbound-ip-address %s too long, must be less than %d", o.outbound, maxAddress)
+	}
+	if _, err := netip.ParseAddr(o.outbound); err != nil {
+		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint outbound ip address %s, syntax ip-address", o.outbound)
+	}
+	return o, nil
 }
 
 func (c *config) readAllowed() error {

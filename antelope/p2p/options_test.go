@@ -3,6 +3,7 @@ package p2p
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,20 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 		"a rate":          {func(o *Options) { o.Listen = []string{"a:1:1xB/s"} }, "invalid block sync rate limit specification: xB/s"},
 		"a producer":      {func(o *Options) { o.AutoBPPeers = []string{"host:1"} }, "must consists an account name and server address separated by a comma token"},
 		"a producer's":    {func(o *Options) { o.AutoBPPeers = []string{"UPPER,host:1"} }, "the account supplied by --auto-bp-peer option is invalid"},
+		"no place":        {func(o *Options) { o.GossipEndpoints = []string{"a"} }, "p2p-bp-gossip-endpoint a must consist of"},
+		"one comma":       {func(o *Options) { o.GossipEndpoints = []string{"a,h:1"} }, "second comma is missing"},
+		"a gossiper":      {func(o *Options) { o.GossipEndpoints = []string{"UPPER,h:1,192.0.2.1"} }, "The account UPPER supplied by"},
+		"kind of traffic": {func(o *Options) { o.GossipEndpoints = []string{"a,h:1:trx,192.0.2.1"} }, "endpoint h:1:trx, syntax host:port"},
+		"no IP address":   {func(o *Options) { o.GossipEndpoints = []string{"a,h:1,host"} }, "outbound ip address host, syntax ip-address"},
+		"a long address": {func(o *Options) { o.GossipEndpoints = []string{"a,h:1," + strings.Repeat("1", maxAddress+1)} },
+			"too long, must be less than 289"},
+		"one address twice": {func(o *Options) { o.GossipEndpoints = []string{"a,h:1,::1", "a,h:2, ::1 "} },
+			"Duplicate p2p-bp-gossip-endpoint for: a, outbound ip address: ::1"},
+		"nine addresses": {func(o *Options) {
+			for i := range 9 {
+				o.GossipEndpoints = append(o.GossipEndpoints, fmt.Sprintf("a,h:1,192.0.2.%d", i))
+			}
+		}, "Too many p2p-bp-gossip-endpoint for a, max 8"},
 		"a producer twice": {func(o *Options) { o.Peers, o.AutoBPPeers = []string{"h:1"}, []string{"a,h:1"} },
 			`"h:1" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`},
 		"a private key": {func(o *Options) { o.PeerPrivateKeys = []string{`["EOSx","secret"]`} }, "a peer-private-key is not"},
@@ -263,6 +278,52 @@ func TestProducersKeepToTheirNeighbours(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+}
+
+// With gossip a node connects to whoever of a schedule it knows the address of, and leaves who is in none. When it is
+// in none itself it leaves all.
+func TestProducersThatGossipKeepToTheSchedule(t *testing.T) {
+	names := []types.Name{types.N("a"), types.N("b"), types.N("c"), types.N("d")}
+	address := map[types.Name]string{}
+	n := startNode(t, newFakeChain(5), func(o *Options) {
+		o.GossipEndpoints = []string{"a,a.example:1,192.0.2.1"}
+		for _, name := range names[1:] {
+			address[name] = loopback.Address(t)
+		}
+		o.AutoBPPeers = []string{"b," + address[names[1]]}
+	})
+	address[names[0]] = "a.example:1"
+	for i, name := range []types.Name{names[0], names[2], names[3]} {
+		n.gossip.directory.put(record(n.chain.id, name, Place{Server: address[name], Expiration: 100}, byte(i)))
+	}
+	connected := func() (list string) {
+		for _, name := range names {
+			if _, ok := n.Status(address[name]); ok {
+				list += name.String()
+			}
+		}
+		return list
+	}
+	for _, c := range []struct {
+		active, pending string
+		want            string
+	}{
+		{"e", "bc", "bc"}, {"e", "", "bc"}, {"abd", "", "bc"}, {"ab", "", "bc"}, {"ab", "ad", "bcd"}, {"be", "", "b"},
+	} {
+		n.SchedulesChanged(scheduleOf(n, c.active), scheduleOf(n, c.pending))
+		if got := connected(); got != c.want {
+			t.Errorf("with %s active and %s pending, connected to %s, not %s", c.active, c.pending, got, c.want)
+		}
+	}
+}
+
+// scheduleOf is a schedule that the node has not seen.
+func scheduleOf(n *node, order string) *types.ProducerSchedule {
+	s := &types.ProducerSchedule{Version: max(n.peering.activeVersion, n.peering.pendingVersion) + 1}
+	for _, c := range order {
+		s.Producers = append(s.Producers, types.ProducerAuthority{Producer: types.N(string(c))})
+	}
+	return s
 }
 
 func TestLatencyIsMeasured(t *testing.T) {

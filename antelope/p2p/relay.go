@@ -132,7 +132,7 @@ func (n *Network) broadcastTransaction(t *Transaction, gather bool, scratch []*c
 	n.trxOut.Add(uint64(len(to)))
 	for _, c := range to {
 		c.enqueue(frame, true)
-		if !gather || !c.incoming() || c.bp.Load() {
+		if !gather || !c.incoming() || c.producers() {
 			c.writeNow()
 		}
 	}

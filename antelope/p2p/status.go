@@ -14,7 +14,8 @@ import (
 func (c *conn) status() admin.Connection {
 	s := admin.Connection{
 		RemoteIP: c.remoteIP, RemotePort: c.remotePort,
-		Connecting: !c.connected.Load(), Syncing: c.syncing.Load(), BPPeer: c.bp.Load(),
+		Connecting: !c.connected.Load(), Syncing: c.syncing.Load(), BPPeer: c.producers(),
+		GossipPeer: standing(c.standing.Load()) == gossiping,
 		SocketOpen: c.ended.Err() == nil, BlocksOnly: !c.takesTransactions(), TransactionsOnly: !c.takesBlocks(),
 	}
 	if c.target != nil {
@@ -87,7 +88,7 @@ func (n *Network) unconnectedTargets() []*target {
 
 // Metrics are totals since the start, and how many peers there are.
 type Metrics struct {
-	// Peers and BlockProducers, those by p2p-auto-bp-peer, are to be connected to,
+	// Peers and BlockProducers, those by p2p-auto-bp-peer or by gossip, are to be connected to,
 	// whether they are or not; Clients have connected.
 	Peers, Clients, BlockProducers int
 
@@ -145,7 +146,7 @@ func (n *Network) Metrics() Metrics {
 	}
 	for _, c := range *n.conns.Load() {
 		switch {
-		case c.bp.Load():
+		case c.producers():
 			m.BlockProducers++
 		case c.incoming():
 			m.Clients++

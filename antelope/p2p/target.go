@@ -11,6 +11,7 @@ import (
 type target struct {
 	net     *Network
 	address string // host:port[:kind]
+	told    bool   // known by gossip alone
 	cancel  context.CancelFunc
 
 	mu      sync.Mutex
@@ -34,12 +35,28 @@ func (n *Network) Connect(address string) string {
 // It returns what the API answers.
 func (n *Network) Disconnect(address string) string {
 	n.mu.Lock()
-	t := n.targets[address]
-	delete(n.targets, address)
 	delete(n.supplied, address)
 	n.mu.Unlock()
-	if t == nil {
+	if !n.leave(address) {
 		return "no known connection for host"
+	}
+	return "connection removed"
+}
+
+// leave ends the connection with an address, unless it is one to be connected with, and forgets it. It is false if
+// nothing is known of it.
+func (n *Network) leave(address string) bool {
+	n.mu.Lock()
+	t := n.targets[address]
+	if n.supplied[address] {
+		t = nil
+	}
+	if t != nil {
+		delete(n.targets, address)
+	}
+	n.mu.Unlock()
+	if t == nil {
+		return false
 	}
 	t.mu.Lock()
 	if t.conn != nil {
@@ -48,7 +65,57 @@ func (n *Network) Disconnect(address string) string {
 	}
 	t.mu.Unlock()
 	t.cancel()
-	return "connection removed"
+	return true
+}
+
+// addTold starts to connect to an address that came by gossip, if it is one that the log can show. When there are
+// many, those make room of whom nobody tells any more.
+func (n *Network) addTold(address string) {
+	if _, _, _, ok := splitPeer(address); !ok || printable(address) != address {
+		return
+	}
+	n.mu.Lock()
+	known, count := n.targets[address] != nil, 0
+	if !known {
+		for _, t := range n.targets {
+			if t.told {
+				count++
+			}
+		}
+	}
+	n.mu.Unlock()
+	if known || count >= n.config.Limits.GossipDials && n.forgetUntold(true) == 0 {
+		return
+	}
+	n.addTarget(address)
+	n.mu.Lock()
+	if t := n.targets[address]; t != nil && !n.supplied[address] {
+		t.told = true
+	}
+	n.mu.Unlock()
+}
+
+// forgetUntold forgets addresses that came by gossip and are in it no more, and returns how many: all, or those
+// without a connection. Otherwise who tells of another address each minute would have all of them dialled for ever.
+func (n *Network) forgetUntold(all bool) (count int) {
+	in := n.gossip.directory.allServers()
+	var out []*target
+	n.mu.Lock()
+	for address, t := range n.targets {
+		if t.told && !in[address] {
+			out = append(out, t)
+		}
+	}
+	n.mu.Unlock()
+	for _, t := range out {
+		t.mu.Lock()
+		connected := t.conn != nil
+		t.mu.Unlock()
+		if (all || !connected) && n.leave(t.address) {
+			count++
+		}
+	}
+	return count
 }
 
 // addTarget starts to connect to an address unless that is being done.

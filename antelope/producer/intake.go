@@ -213,3 +213,26 @@ func (in *intake) read(ctx context.Context, x *execute.Candidate, o execute.Tran
 	}
 	return trace, nil
 }
+
+// Ask executes an action without data that changes nothing and that nobody authorises, on a view, and returns what
+// it returns, nil for nothing. It may take limit, and waits for a reader until ctx ends.
+func (in *intake) Ask(ctx context.Context, account, action types.Name, limit time.Duration) ([]byte, error) {
+	t := &types.Transaction{Actions: []types.Action{{Account: account, Name: action}}}
+	t.Expiration = types.TimePointSec(time.Now().Add(time.Minute).Unix())
+	packed, err := types.Pack(t, nil, nil, types.CompressionNone)
+	if err != nil {
+		return nil, err
+	}
+	x, err := execute.NewCandidate(packed, execute.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	trace, err := in.readers.Execute(ctx, x, execute.Billing{MaxTime: limit.Microseconds()})
+	if err == nil && trace.Except != nil {
+		err = trace.Except
+	}
+	if err != nil || len(trace.ActionTraces) == 0 {
+		return nil, err
+	}
+	return trace.ActionTraces[0].ReturnValue, nil
+}

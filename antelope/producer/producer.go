@@ -277,6 +277,17 @@ func (p *Producer) Producers() []types.Name { return slices.Clone(p.opt.Producer
 // Signs tells whether this node has a provider for a key.
 func (p *Producer) Signs(k types.PublicKey) bool { return p.opt.Signers[k] != nil }
 
+// Sign signs a digest with a key that this node has a provider for. Any goroutine may call it; it waits for a
+// wallet.
+func (p *Producer) Sign(k types.PublicKey, digest types.Checksum256) (types.Signature, error) {
+	sign := p.opt.Signers[k]
+	if sign == nil {
+		return types.Signature{}, exception.New(exception.ProducerPrivKeyNotFound,
+			"Local producer has no private key in config.ini corresponding to public key ${key}", "key", k)
+	}
+	return sign(digest)
+}
+
 // Subjective is the CPU that an account is billed by this node alone, in
 // microseconds.
 func (p *Producer) Subjective(account types.Name, now time.Time) int64 {

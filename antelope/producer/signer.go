@@ -17,8 +17,8 @@ import (
 	"tarn/antelope/types"
 )
 
-// SignatureProvider signs the digest of a block with the key that it is for. It
-// runs on the writer.
+// SignatureProvider signs a digest with the key that it is for: of a block on the writer, of what producers gossip
+// on any other goroutine.
 type SignatureProvider func(types.Checksum256) (types.Signature, error)
 
 // ParseSignatureProvider reads <public-key>=KEY:<private-key> or

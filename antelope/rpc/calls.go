@@ -118,7 +118,8 @@ func netCalls() []call {
 			named("disconnect", requiredText, peers.disconnect)),
 		group(prefix, NetRO, http.StatusCreated,
 			named("status", requiredText, peers.connectionStatus),
-			named("connections", noParameters, peers.connections))...)
+			named("connections", noParameters, peers.connections),
+			named("bp_gossip_peers", noParameters, peers.bpGossipPeers))...)
 }
 
 // anyBody takes whatever comes for no parameters.

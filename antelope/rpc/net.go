@@ -17,6 +17,9 @@ type Net interface {
 	// Connections lists all connections, those that are only being tried included, the
 	// oldest first. The slice is the caller's.
 	Connections() []admin.Connection
+	// GossipPeers lists where block producers say that they can be reached, by their names. The
+	// slice is the caller's.
+	GossipPeers() []admin.GossipPeer
 }
 
 // peer reads a body that is an address.
@@ -58,4 +61,8 @@ func (q peers) connectionStatus(b []byte) ([]byte, error) {
 
 func (q peers) connections(b []byte) ([]byte, error) {
 	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *admin.Connection) []byte { return c.AppendJSON(b) }), nil
+}
+
+func (q peers) bpGossipPeers(b []byte) ([]byte, error) {
+	return variant.AppendList(b, q.api.Net.GossipPeers(), func(b []byte, p *admin.GossipPeer) []byte { return p.AppendJSON(b) }), nil
 }

@@ -125,6 +125,10 @@ func (p peers) Connections() []admin.Connection {
 	return []admin.Connection{c}
 }
 
+func (peers) GossipPeers() []admin.GossipPeer {
+	return []admin.GossipPeer{{Producer: types.N("prod"), Server: "host:9876", Outbound: "192.0.2.1", Expiration: 1583000001}}
+}
+
 func TestPeersAreNamedInQuotes(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Net = peers{}

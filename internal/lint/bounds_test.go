@@ -28,6 +28,7 @@ var unbounding = map[string]string{ // "path: function, constant or variable"
 	"antelope/p2p/log.go: printable":                      "ranges of characters",
 	"antelope/p2p/network.go: Network.listen":             "a rate is shown in megabytes",
 	"antelope/p2p/options.go: DefaultOptions":             "nodeos' options, which an operator sets",
+	"antelope/p2p/p2p.go: protocolGossip":                 "the protocol's versions",
 	"antelope/p2p/p2p.go: protocolNack":                   "the protocol's versions",
 	"antelope/p2p/p2p.go: versionBase":                    "the protocol's versions",
 	"antelope/p2p/p2p.go: versionRange":                   "the protocol's versions",
