@@ -55,7 +55,8 @@ func netPeers() []Option {
 		{Name: "p2p-accept-transactions", Kind: Bool, Default: "true", Help: "Take transactions from peers, and relay valid ones."},
 		{Name: "p2p-auto-bp-peer", Kind: Texts, Composing: true, Secret: true,
 			Help: "A producer and its address, as account,host:port[:<trx>|<blk>]. The node connects to it while it " +
-				"is near this node's producers in the schedule, with p2p-bp-gossip-endpoint while it is in the schedule.\nExamples:\n    producer1,p2p.example.com:9876\n    " +
+				"is near this node's producers in the schedule, with p2p-bp-gossip-endpoint while it is in the " +
+				"schedule.\nExamples:\n    producer1,p2p.example.com:9876\n    " +
 				"producer2,p2p.trx.example.com:9876:trx\n"},
 		{Name: "p2p-bp-gossip-endpoint", Kind: Texts, Composing: true, Multitoken: true,
 			Help: "A producer of this node, host:port at which other producers can connect to it, and the IP address that " +

@@ -257,7 +257,8 @@ func (c *conversing) gossip(texts []string) (m p2p.Gossip) {
 	for _, text := range texts {
 		part := strings.Split(text, "/")
 		end := c.n.ChainInfo().Time + types.BlockTimestamp(c.number(part[3]))
-		x := p2p.Record{Version: 1, Producer: types.N(part[0]), Info: p2p.Place{Server: part[1], Outbound: part[2], Expiration: end}.Append(nil)}
+		place := p2p.Place{Server: part[1], Outbound: part[2], Expiration: end}
+		x := p2p.Record{Version: 1, Producer: types.N(part[0]), Info: place.Append(nil)}
 		by := part[0]
 		if len(part) == 5 {
 			by = part[4]

@@ -156,7 +156,8 @@ func (d *directory) peers() []admin.GossipPeer {
 	defer d.mu.Unlock()
 	list := make([]admin.GossipPeer, 0, len(d.list))
 	for _, e := range d.list {
-		list = append(list, admin.GossipPeer{Producer: e.Producer, Server: e.Server, Outbound: e.Outbound, Expiration: e.Expiration})
+		list = append(list, admin.GossipPeer{
+			Producer: e.Producer, Server: e.Server, Outbound: e.Outbound, Expiration: e.Expiration})
 	}
 	return list
 }

@@ -71,7 +71,8 @@ func TestADirectoryKeepsWhatEndsLast(t *testing.T) {
 	for i := range perProducer - 2 {
 		put("b", fmt.Sprintf("m:%d", i), 60, 0)
 	}
-	if !put("b", "new:1", 3, 0) || d.has(types.N("c")) || strings.Contains(d.text(), "b a:1") || !strings.Contains(d.text(), "b new:1 3") {
+	if !put("b", "new:1", 3, 0) || d.has(types.N("c")) ||
+		strings.Contains(d.text(), "b a:1") || !strings.Contains(d.text(), "b new:1 3") {
 		t.Errorf("the record that ends first did not make room: %s", d.text())
 	}
 	if n := len(d.servers(types.N("b"))); n != perProducer {
@@ -89,7 +90,8 @@ func TestRecordsEnd(t *testing.T) {
 		head types.BlockTimestamp
 		soon bool
 		left int
-	}{{7, false, 2}, {8, false, 1}, {10_000 - 3601, false, 1}, {10_000 - 3600, true, 1}, {9999, true, 1}, {10_000, true, 0}} {
+	}{{7, false, 2}, {8, false, 1}, {10_000 - 3601, false, 1}, {10_000 - 3600, true, 1}, {9999, true, 1},
+		{10_000, true, 0}} {
 		if soon := d.expire(c.head, own); soon != c.soon || len(d.list) != c.left {
 			t.Errorf("at %d: %v, %d left", c.head, soon, len(d.list))
 		}
@@ -107,7 +109,8 @@ func TestADirectoryHasABound(t *testing.T) {
 	d := newDirectory()
 	r := rand.New(rand.NewPCG(1, 4))
 	for range 2000 {
-		p := Place{fmt.Sprintf("h:%d", r.Uint32N(20)), strings.Repeat("1", int(r.Uint32N(900))), types.BlockTimestamp(r.Uint32N(1000))}
+		p := Place{fmt.Sprintf("h:%d", r.Uint32N(20)), strings.Repeat("1", int(r.Uint32N(900))),
+			types.BlockTimestamp(r.Uint32N(1000))}
 		e := listed{Record: Record{Producer: types.Name(1 + r.Uint64N(200)), Info: p.Append(nil)}, Place: p}
 		e.Sig.Compact[1] = byte(r.Uint32())
 		d.put(e)

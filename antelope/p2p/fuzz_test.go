@@ -22,7 +22,10 @@ func FuzzConnection(f *testing.F) {
 		change(o)
 		o.KeepAlive = time.Hour
 	})
-	n.gossip.keys = map[types.Name]ranking{types.N("own"): {0, producerKey(types.N("own")).Public()}, 1: {1, producerKey(1).Public()}}
+	n.gossip.mu.Lock()
+	n.gossip.keys = map[types.Name]ranking{
+		types.N("own"): {0, producerKey(types.N("own")).Public()}, 1: {1, producerKey(1).Public()}}
+	n.gossip.mu.Unlock()
 	n.gossip.sign()
 	info := chain.Info()
 	hello := Handshake{NetworkVersion: NetworkVersion, ChainID: chain.id, NodeID: types.Hash([]byte("stranger")),

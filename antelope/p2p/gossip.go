@@ -13,16 +13,9 @@ import (
 
 	"tarn/antelope/admin"
 	"tarn/antelope/crypto"
-	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
-
-// PeerKey is a producer that the chain's contract names, and the key that it has registered for gossip.
-type PeerKey struct {
-	Producer types.Name
-	Key      types.PublicKey // zero if it has registered none
-}
 
 // gossip is this node's part in producers telling each other where they can be reached (Spring:
 // bp_connection_manager). It does nothing without an own producer to tell of. One goroutine looks at
@@ -53,12 +46,6 @@ type gossip struct {
 type reached struct {
 	producer         types.Name
 	server, outbound string
-}
-
-// ranking is a producer's key, and its place among those that the chain names.
-type ranking struct {
-	rank int
-	key  types.PublicKey
 }
 
 // heard is what a peer has gossiped that nobody has looked at yet, the newest of each kind: each tells all that the
@@ -141,7 +128,7 @@ func (g *gossip) add(c *conn, m *Gossip) {
 	if c.ended.Err() != nil || g.bytes-was+h.bytes() > most && h.bytes() > most/max(1, len(*g.net.conns.Load())) {
 		return
 	}
-	if was == 0 {
+	if c.heard == (heard{}) {
 		g.turns = append(g.turns, c)
 	}
 	g.bytes += h.bytes() - was
@@ -213,93 +200,6 @@ func (g *gossip) expire() {
 		g.untold = true
 	}
 	g.net.forgetUntold(false)
-}
-
-// readKeys reads the producers and their keys from the chain, unless it is far behind (Spring: peer_keys_db_t).
-func (g *gossip) readKeys(ctx context.Context) {
-	n := g.net
-	if time.Since(n.chain.Info().Time.TimePoint().Time()) > keysWithin {
-		return
-	}
-	list, err := n.chain.PeerKeys(ctx)
-	fault := ""
-	if err != nil {
-		fault = err.Error()
-	}
-	if fault != g.fault && err != nil { // until there are keys they are read at each block
-		n.log.Warn(fmt.Sprintf("cannot read the keys of block producers: %v", err))
-	}
-	g.fault = fault
-	if len(list) == 0 {
-		return
-	}
-	keys := make(map[types.Name]ranking, len(list))
-	for i, k := range list {
-		keys[k.Producer] = ranking{i, k.Key}
-	}
-	g.mu.Lock()
-	changed := false
-	for name := range g.names {
-		changed = changed || keys[name] != g.keys[name]
-	}
-	g.keys = keys
-	g.mu.Unlock()
-	g.ranked.Store(true)
-	if changed && g.sign() {
-		n.peering.connectActive()
-		g.untold = true
-	}
-}
-
-// key is a producer's key, if it has one.
-func (g *gossip) key(producer types.Name) (types.PublicKey, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	k := g.keys[producer].key
-	return k, k != (types.PublicKey{})
-}
-
-// sign makes the own records anew. It is false if a key is not this node's.
-func (g *gossip) sign() bool {
-	n := g.net
-	end := n.chain.Info().Time + slots(recordLife)
-	var first []byte
-	for _, o := range g.own {
-		key, ok := g.key(o.producer)
-		if !ok {
-			n.log.Warn(fmt.Sprintf("On-chain peer-key not found for configured BP %v", o.producer))
-			continue
-		}
-		e := listed{Record: Record{Version: 1, Producer: o.producer}, Place: Place{o.server, o.outbound, end}}
-		e.Info = e.Place.Append(nil)
-		empty := Record{Version: 1, Producer: o.producer}
-		for _, x := range [...]*Record{&empty, &e.Record} {
-			var err error
-			if x.Sig, err = n.signFor(key, x.Digest(n.chain.ID())); err != nil {
-				n.log.Error(fmt.Sprintf("Unable to update bp producer peers, error: %v", err))
-				return false
-			}
-		}
-		if first == nil {
-			first = appendRawFrame(nil, TypeGossip, Gossip{[]Record{empty}}.Append(nil))
-			g.mu.Lock()
-			g.first = first
-			g.mu.Unlock()
-		}
-		g.directory.put(e)
-	}
-	return true
-}
-
-// signFor signs with the private key of a public one: a peer's, or a producer's.
-func (n *Network) signFor(key types.PublicKey, digest types.Checksum256) (types.Signature, error) {
-	if private, ok := n.config.private[key]; ok {
-		return private.Sign(digest)
-	}
-	if n.config.Sign == nil {
-		return types.Signature{}, exception.New(exception.ProducerPrivKeyNotFound, "no private key for ${key}", "key", key)
-	}
-	return n.config.Sign(key, digest)
 }
 
 // judge acts on a message (Spring: connection::handle_message(gossip_bp_peers_message)).

@@ -2,9 +2,12 @@ package p2p
 
 import (
 	"fmt"
+	"net"
+	"slices"
 	"testing"
 	"time"
 
+	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
 )
@@ -78,7 +81,8 @@ func TestProducersFindEachOther(t *testing.T) {
 	}
 	change(2, "a", "b", "c")
 	for i, o := range nodes[1:3] {
-		eventually(t, fmt.Sprintf("d and %s are not connected", names[i+1]), func() bool { return !nodes[3].linked(o) && !o.linked(nodes[3]) })
+		eventually(t, fmt.Sprintf("d and %s are not connected", names[i+1]),
+			func() bool { return !nodes[3].linked(o) && !o.linked(nodes[3]) })
 	}
 	// The connection that is left of two may have been the other node's, which has to leave.
 	eventually(t, "who is a peer of the options is connected with", func() bool { return nodes[3].linked(nodes[0]) })
@@ -138,7 +142,8 @@ func TestAddressesThatComeByGossipHaveABound(t *testing.T) {
 		defer n.mu.Unlock()
 		return len(n.targets)
 	}
-	n.SchedulesChanged(&types.ProducerSchedule{Version: 1, Producers: []types.ProducerAuthority{{Producer: types.N("b")}}}, nil)
+	in := []types.ProducerAuthority{{Producer: types.N("b")}}
+	n.SchedulesChanged(&types.ProducerSchedule{Version: 1, Producers: in}, nil)
 	for i, server := range []string{"::1", "host\x1b[2J:1", "host:1\n"} { // others take them for servers
 		n.gossip.directory.put(record(chain.id, types.N("b"), Place{server, "::1", head + 50 + types.BlockTimestamp(i)}, 0))
 	}
@@ -163,4 +168,46 @@ func TestAddressesThatComeByGossipHaveABound(t *testing.T) {
 		}
 		return true
 	})
+}
+
+// What the contract answers is read: names, of which each has a key or none. What is cut short is not believed.
+func TestKeysAreReadFromTheContractsAnswer(t *testing.T) {
+	key := producerKey(types.N("a")).Public()
+	answer := serial.AppendCount(nil, 2)
+	answer = key.Append(serial.AppendBool(serial.AppendUint64(answer, uint64(types.N("a"))), true))
+	answer = serial.AppendBool(serial.AppendUint64(answer, uint64(types.N("b"))), false)
+	want := []PeerKey{{types.N("a"), key}, {Producer: types.N("b")}}
+	if list, err := readPeerKeys(answer); err != nil || !slices.Equal(list, want) {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for n := range answer {
+		if list, err := readPeerKeys(answer[:n]); err == nil {
+			t.Errorf("%d of %d bytes: %+v", n, len(answer), list)
+		}
+	}
+}
+
+// Who sends messages without a record, which take no room, has one turn like everybody.
+func TestAConnectionHasOneTurn(t *testing.T) {
+	n := startNode(t, newFakeChain(5), gossips("a", "a:1"))
+	g := newGossip(n.Network) // nobody looks at what comes
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	c := newConn(n.Network, ours, nil, "", 0)
+	one := &Gossip{[]Record{{Info: []byte{1}}}}
+	for range 10 {
+		for _, m := range []*Gossip{{}, one, {[]Record{{}}}} {
+			g.add(c, m)
+		}
+	}
+	if len(g.turns) != 1 || g.bytes != c.heard.bytes() || g.bytes == 0 {
+		t.Errorf("%d turns, %d bytes", len(g.turns), g.bytes)
+	}
+	if from, h := g.next(); from != c || h.list != one || h.first == nil || g.bytes != 0 || len(g.turns) > 0 {
+		t.Errorf("%d turns, %d bytes", len(g.turns), g.bytes)
+	}
+	g.add(c, one)
+	if g.forgetPeer(c); g.bytes != 0 || len(g.turns) > 0 {
+		t.Errorf("%d turns, %d bytes after its end", len(g.turns), g.bytes)
+	}
 }

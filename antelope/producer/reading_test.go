@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/contracts/assembler"
 )
 
 func TestWhatLeavesNothingDoesNotWaitForTheWriter(t *testing.T) {
@@ -46,6 +49,42 @@ func TestWhatLeavesNothingDoesNotWaitForTheWriter(t *testing.T) {
 		}
 		if _, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.DryRun, API: true}); err == nil {
 			t.Error("a transaction of the pending block was executed again")
+		}
+	})
+}
+
+// An action is asked on a view while the writer is busy. Without a contract there is no answer; a failure is told.
+func TestAnActionIsAskedBesideTheWriter(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := context.Background()
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		n.run()
+		time.Sleep(5 * time.Second)
+		ask := func() (answer []byte, failed error) {
+			err := n.Do(ctx, func(*chain.Chain) error {
+				answer, failed = n.Ask(ctx, name("eosio"), name("getpeerkeys"), 20*time.Millisecond)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return answer, failed
+		}
+		if answer, err := ask(); answer != nil || err != nil {
+			t.Errorf("without a contract: %x, %v", answer, err)
+		}
+		code, err := assembler.Assemble(`(module (import "env" "eosio_assert" (func $assert (param $test i32) (param $message i32)))
+			(memory 1) (func (export "apply") (param $a i64) (param $b i64) (param $action i64)
+			(call $assert (i64.eq (local.get $action) (i64.const 1)) (i32.const 16))))`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.push(chaintest.SetCode(name("eosio"), code)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if answer, err := ask(); !exception.Is(err, exception.EosioAssertMessage) {
+			t.Errorf("of a contract that fails: %x, %v", answer, err)
 		}
 	})
 }
