@@ -43,6 +43,7 @@ func TestLimitsThatContradictEachOtherAreRefused(t *testing.T) {
 		"ReadBuffer":       func(l *Limits) { l.ReadBuffer = l.MaxReadBuffer + 1 },
 		"ConnTransactions": func(l *Limits) { l.ConnTransactions = l.Transactions + 1 },
 		"ConnVotes":        func(l *Limits) { l.ConnVotes = l.Votes + 1 },
+		"Noticed":          func(l *Limits) { l.Noticed = l.Response + 1 },
 		"LargeBytes":       func(l *Limits) { l.LargeBytes = maxMessage },
 	} {
 		l := DefaultLimits()

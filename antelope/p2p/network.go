@@ -317,7 +317,7 @@ func (n *Network) remove(c *conn) {
 	n.blocks.forgetPeer(c.slot)
 	n.votes.forgetPeer(c)
 	n.sync.handleClosed(c)
-	n.wantBlocks(c)
+	n.handleGone(c)
 }
 
 // tend does what is due from time to time.
@@ -336,6 +336,7 @@ func (n *Network) tend(ctx context.Context) {
 			return
 		case <-t.C:
 			n.sync.check(time.Now())
+			n.checkAsked(time.Now())
 			for _, c := range *n.conns.Load() {
 				c.checkHandshake()
 				c.checkLarge(time.Now())
