@@ -97,7 +97,7 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 		return nil
 	}
 	for _, o := range *n.conns.Load() {
-		if w := o.asked.Load(); w != nil && w.id == m.Previous && now.Sub(w.at) <= c.limits.Noticed {
+		if w := o.asked.Load(); w != nil && w.id == m.Previous { // not for long: see checkAsked
 			return nil
 		}
 	}
