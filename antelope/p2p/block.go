@@ -35,11 +35,14 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 			return c.spendUseless(0) // it comes again later, in a range
 		}
 	}
-	if n.blocks.noteSeen(id, c.slot) {
+	if known, first := n.blocks.noteSeen(id, c.slot); known {
 		n.duplicateBlocks.Add(1)
 		c.rejected.reset() // it is as good as another's
 		n.sync.came(id)
 		c.decline(id)
+		if first { // the peer could not know that this node has it, however many such blocks there are
+			return nil
+		}
 		return c.spendUseless(0)
 	}
 	info := n.chain.Info()
@@ -167,7 +170,7 @@ func (c *conn) newBlock(b *Block) error {
 		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
 		n.blocks.hold(queued{block: b, from: c})
 		if !n.linkable(b.Signed.Previous) || !n.blocks.unhold(b) {
-			if !n.sync.syncing() { // else what is missing has been asked for
+			if !n.sync.absorbed() { // else what is missing has been asked for
 				n.countRejection(c, b.Num)
 			}
 			return c.spendUseless(b.size)
@@ -366,7 +369,7 @@ func (n *Network) broadcastBlock(b *Block) {
 		return
 	}
 	now := time.Now().UnixNano()
-	for _, c := range n.blocks.spread(b.ID, *n.conns.Load()) {
+	for _, c := range n.blocks.spread(b, *n.conns.Load()) {
 		c.lastBlock.Store(now)
 		if c.peerLIB.Load() < b.Num {
 			if !own && c.declines() {

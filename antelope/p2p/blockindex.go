@@ -17,6 +17,7 @@ type blockIndex struct {
 
 	mu         sync.Mutex
 	peers      map[types.Checksum256]*blockEntry
+	siblings   map[origin]siblings
 	way        map[types.Checksum256]bool
 	bad        map[types.Checksum256]time.Time // hashes of whole blocks that the chain refused, and when
 	unlinkable []queued                        // that wait for the block before
@@ -25,25 +26,40 @@ type blockIndex struct {
 
 // blockEntry is what is known of a block.
 type blockEntry struct {
-	slotSet      // of the peers that have it
-	good    bool // its header was checked
+	slotSet       // of the peers that have it
+	good     bool // its header was checked
+	passed   bool // it may be passed on
+	keptBack bool // it may not: there are enough of its producer and time
+}
+
+// origin is what an honest producer makes one block of.
+type origin struct {
+	producer types.Name
+	time     types.BlockTimestamp
+}
+
+// siblings are the blocks of an origin that were passed on.
+type siblings struct {
+	count  int
+	newest uint32 // number of the highest
 }
 
 func newBlockIndex(l *Limits) *blockIndex {
-	return &blockIndex{limits: l, peers: map[types.Checksum256]*blockEntry{}, way: map[types.Checksum256]bool{},
-		bad: map[types.Checksum256]time.Time{}}
+	return &blockIndex{limits: l, peers: map[types.Checksum256]*blockEntry{}, siblings: map[origin]siblings{},
+		way: map[types.Checksum256]bool{}, bad: map[types.Checksum256]time.Time{}}
 }
 
 // noteSeen tells whether a block is known to be good or on its way, and if so that the
-// peer has it.
-func (x *blockIndex) noteSeen(id types.Checksum256, slot int) bool {
+// peer has it; first says that this is news.
+func (x *blockIndex) noteSeen(id types.Checksum256, slot int) (known, first bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	set := x.peers[id]
-	if set != nil {
-		set.add(slot)
+	if set == nil {
+		return false, false
 	}
-	return set != nil && (set.good || x.way[id])
+	first = set.add(slot)
+	return set.good || x.way[id], first
 }
 
 // has tells whether a block is known to be good.
@@ -146,18 +162,36 @@ func (x *blockIndex) underWay(id types.Checksum256) bool {
 }
 
 // spread returns the connections that a block is to be passed on to, and notes that
-// they have it.
-func (x *blockIndex) spread(id types.Checksum256, conns []*conn) (to []*conn) {
+// they have it. Of one origin few are passed on: a producer can sign very many that are all good, and who passed on
+// all would be taken by its peers for who made them. Who needs another, because a block follows it, asks for it.
+func (x *blockIndex) spread(b *Block, conns []*conn) (to []*conn) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	set := x.set(id)
+	set := x.set(b.ID)
 	set.good = true
+	if !set.passed {
+		from := origin{b.Signed.Producer, b.Signed.Timestamp}
+		s := x.siblings[from]
+		if set.keptBack = s.count >= x.limits.Siblings; set.keptBack {
+			return nil
+		}
+		set.passed = true
+		x.siblings[from] = siblings{s.count + 1, max(s.newest, b.Num)}
+	}
 	for _, c := range conns {
 		if c.takesBlocks() && c.current() && set.add(c.slot) {
 			to = append(to, c)
 		}
 	}
 	return to
+}
+
+// keptBack tells whether a block is not passed on, since there are many of its producer and time.
+func (x *blockIndex) keptBack(id types.Checksum256) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	set := x.peers[id]
+	return set != nil && set.keptBack
 }
 
 // forgetPeer forgets what a connection that has ended had.
@@ -175,6 +209,7 @@ func (x *blockIndex) expire(lib uint32, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	maps.DeleteFunc(x.bad, func(_ types.Checksum256, at time.Time) bool { return now.Sub(at) > x.limits.RefusedTime })
+	maps.DeleteFunc(x.siblings, func(_ origin, s siblings) bool { return s.newest <= lib })
 	for id := range x.peers {
 		if types.BlockNum(id) <= lib && !x.way[id] {
 			delete(x.peers, id)

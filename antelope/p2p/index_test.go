@@ -121,7 +121,7 @@ func TestNothingIsRememberedOfABlockThatGaveWay(t *testing.T) {
 		}
 		x.add(b.ID, from)
 		x.hold(queued{block: b, from: from, checked: true})
-		if seen := x.noteSeen(b.ID, 0); seen != (i < 2) {
+		if seen, _ := x.noteSeen(b.ID, 0); seen != (i < 2) {
 			t.Errorf("block %d is known: %v", i, seen)
 		}
 		if again := x.begin(b.ID, from); again != (i == 2) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/finality"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/peer"
 	"tarn/antelope/types"
@@ -52,6 +53,75 @@ func TestAClaimWithoutBlocksSilencesNobody(t *testing.T) {
 	}
 	if !n.Metrics().Syncing {
 		t.Error("the claim was forgotten, so that nothing was tested")
+	}
+}
+
+// The same of votes: its own go out, and those of others are counted and passed on.
+func TestAClaimWithoutBlocksSilencesNoVotes(t *testing.T) {
+	n := p2p.StartNode(t, p2p.NewRecentChain(100), func(o *p2p.Options) { o.VoteThreads = 1 })
+	follower, honest, liar := greetedPeer(t, n), greetedPeer(t, n), greetedPeer(t, n)
+	must(t, liar.Send(irreversible(120)))
+	n.Eventually(t, "the claim is looked into", func() bool { return n.Metrics().Syncing })
+	_ = follower.SetDeadline(time.Now().Add(soon))
+	v := finality.Vote{Block: n.ChainInfo().HeadID, Strong: true}
+	n.VoteCast(&v)
+	if _, err := peer.Until[finality.Vote](follower); err != nil {
+		t.Errorf("the node's own vote was not heard: %v", err)
+	}
+	v.Key[1] = 1
+	must(t, honest.Send(&v))
+	if _, err := peer.Until[finality.Vote](follower); err != nil {
+		t.Errorf("another's vote was not passed on: %v", err)
+	}
+	if !n.Metrics().Syncing {
+		t.Error("the claim was forgotten, so that nothing was tested")
+	}
+}
+
+// It also answers as ever: a block that it had is declined, and who sends one whose predecessor is missing is told
+// where the node is.
+func TestAClaimWithoutBlocksKeepsNoAnswerBack(t *testing.T) {
+	chain := p2p.NewRecentChain(100)
+	others := chain.Twin()
+	others.Produce(3)
+	n := p2p.StartNode(t, chain, nil)
+	honest, liar := greetedPeer(t, n), greetedPeer(t, n)
+	must(t, liar.Send(irreversible(120)))
+	n.Eventually(t, "the claim is looked into", func() bool { return n.Metrics().Syncing })
+	_ = honest.SetDeadline(time.Now().Add(soon))
+	must(t, honest.Send(chain.At(60)))
+	if m, err := peer.Until[p2p.BlockNack](honest); err != nil || types.BlockNum(m.ID) != 60 {
+		t.Errorf("the block was not declined: %v, %v", m.ID, err)
+	}
+	time.Sleep(p2p.DefaultLimits().Handshake) // it has just been told
+	must(t, honest.Send(others.At(103)))
+	if _, err := peer.Until[p2p.Handshake](honest); err != nil {
+		t.Errorf("the peer was not told that blocks are missing: %v", err)
+	}
+	if !n.Metrics().Syncing {
+		t.Error("the claim was forgotten, so that nothing was tested")
+	}
+}
+
+// Who is told of blocks and gets none asks where the peer is: notices of what is not there count for no block.
+func TestNoticesAloneKeepNoHandshakeBack(t *testing.T) {
+	n := p2p.StartNode(t, p2p.NewTestChain(100), func(o *p2p.Options) { o.KeepAlive = time.Second })
+	p := greetedPeer(t, n)
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for num := uint32(110); ; num++ {
+			_ = p.Send(p2p.BlockNotice{Previous: numberedID(num), ID: numberedID(num + 1)})
+			select {
+			case <-stop:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	_ = p.SetDeadline(time.Now().Add(10 * time.Second))
+	if _, err := peer.Until[p2p.Handshake](p); err != nil {
+		t.Errorf("it was not asked where it is: %v", err)
 	}
 }
 

@@ -98,6 +98,8 @@ type Limits struct {
 	RejectionWindow  time.Duration // a window of time in which the chain refused all blocks of a peer
 	RejectionWindows int           // so many windows one after another, and the peer is left
 	Response         time.Duration // in which a block that was asked for, or promised, must come
+	Noticed          time.Duration // in which a block that was asked for after a notice must come, then others are asked
+	Siblings         int           // blocks of one producer and time that are passed on; an honest one makes one
 	SlowBlock        time.Duration // that a block of a span adds to its peer's time, up to Response, far below what following takes
 	SlowBytes        int           // bytes a second at which a block adds to that time, if that is more
 	OldBytes         int           // bytes a second, of blocks that are known: they count by their bytes alone
@@ -180,6 +182,8 @@ func DefaultLimits() Limits {
 		RejectionWindow:  2 * time.Millisecond,
 		RejectionWindows: 13,
 		Response:         5 * time.Second,
+		Noticed:          2 * blockInterval,
+		Siblings:         16,
 		SlowBlock:        4 * blockInterval,
 		SlowBytes:        8 << 10,
 		OldBytes:         64 << 10,
@@ -228,6 +232,7 @@ func (l *Limits) Validate() error {
 	check(l.GossipPlace > l.GossipBytes, "limit GossipPlace of peers must not be above GossipBytes")
 	check(float64(l.GossipAnswer) > l.GossipChecks.Burst, "limit GossipAnswer of peers must not be above the burst of GossipChecks")
 	check(l.GossipBytes > l.GossipWaiting, "limit GossipBytes of peers must not be above GossipWaiting")
+	check(l.Noticed > l.Response, "limit Noticed of peers must not be above Response")
 	check(l.LargeBytes < 4+maxMessage, "limit LargeBytes of peers must have room for a message of %d bytes", maxMessage)
 	return errors.Join(errs...)
 }

@@ -46,6 +46,7 @@ func TestLimitsThatContradictEachOtherAreRefused(t *testing.T) {
 		"GossipPlace":      func(l *Limits) { l.GossipPlace = l.GossipBytes + 1 },
 		"GossipAnswer":     func(l *Limits) { l.GossipAnswer = int(l.GossipChecks.Burst) + 1 },
 		"GossipBytes":      func(l *Limits) { l.GossipBytes = l.GossipWaiting + 1 },
+		"Noticed":          func(l *Limits) { l.Noticed = l.Response + 1 },
 		"LargeBytes":       func(l *Limits) { l.LargeBytes = maxMessage },
 	} {
 		l := DefaultLimits()

@@ -12,10 +12,17 @@ import (
 // each block once, and notices from the others (Spring: block_nack_message).
 type nacks struct {
 	c     *conn
-	row   atomic.Uint32                     // blocks in a row that the peer had already
-	last  types.Checksum256                 // that it had; the reader's
-	asked atomic.Pointer[types.Checksum256] // block that was asked for after a notice; nil for none
-	came  atomic.Int64                      // when a block came, in Unix nanoseconds; 0 is never
+	row   atomic.Uint32          // blocks in a row that the peer had already
+	last  types.Checksum256      // that it had; the reader's
+	asked atomic.Pointer[wanted] // what it was asked for after a notice; nil for nothing
+	late  atomic.Bool            // it did not send that in time
+	came  atomic.Int64           // when a block came, in Unix nanoseconds; 0 is never
+}
+
+// wanted is a block that a peer was asked for, and when. For a short time others are not asked for it too.
+type wanted struct {
+	id types.Checksum256
+	at time.Time
 }
 
 // spoken tells whether both nodes know of this.
@@ -34,7 +41,7 @@ func (c *conn) blockCame() {
 // decline tells the peer that it sent a block for nothing, or without an id that it is to send all blocks
 // again; false if there is no way to say it.
 func (k *nacks) decline(id types.Checksum256) bool {
-	if !k.spoken() || k.c.net.sync.syncing() {
+	if !k.spoken() || k.c.net.sync.absorbed() {
 		return false
 	}
 	k.c.send(BlockNack{id})
@@ -57,7 +64,8 @@ func (c *conn) handleBlockNack(m BlockNack) {
 	}
 	c.lastBlock.Store(time.Now().UnixNano())
 	old := num <= c.net.chain.Info().LIBNum
-	if old || c.net.blocks.noteSeen(m.ID, c.slot) {
+	known, _ := c.net.blocks.noteSeen(m.ID, c.slot)
+	if old || known {
 		if num-1 == previous {
 			c.row.Add(1)
 		} else {
@@ -68,7 +76,8 @@ func (c *conn) handleBlockNack(m BlockNack) {
 }
 
 // handleBlockNotice asks for the blocks before one that the peer has, if they are missing too: the block
-// itself is about to come from whom it was not declined.
+// itself is about to come from whom it was not declined. A notice of a block that is not here counts for no block:
+// where a peer is must be asked for when notices are all that it sends.
 func (c *conn) handleBlockNotice(m BlockNotice) error {
 	n := c.net
 	num := types.BlockNum(m.ID)
@@ -79,29 +88,62 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 	if num <= info.LIBNum {
 		return nil
 	}
-	c.lastBlock.Store(time.Now().UnixNano())
-	if n.blocks.noteSeen(m.ID, c.slot) || n.chain.Knows(m.ID) || n.blocks.has(m.Previous) || n.linkable(m.Previous) {
+	now := time.Now()
+	if known, _ := n.blocks.noteSeen(m.ID, c.slot); known || n.chain.Knows(m.ID) {
+		c.lastBlock.Store(now.UnixNano())
+		return nil
+	}
+	if n.here(m.Previous) {
 		return nil
 	}
 	for _, o := range *n.conns.Load() {
-		if asked := o.asked.Load(); asked != nil && *asked == m.Previous {
+		if w := o.asked.Load(); w != nil && w.id == m.Previous { // not for long: see checkAsked
 			return nil
 		}
 	}
 	c.infof("Received unknown block notice, requesting blocks from %d", types.BlockNum(m.Previous))
-	c.asked.Store(&m.Previous)
+	if !c.late.Load() {
+		// What it still owes stays: else it could be asked anew for one block without end.
+		c.asked.CompareAndSwap(nil, &wanted{m.Previous, now})
+	}
 	c.decline(types.Checksum256{})
 	c.send(Request{Blocks: IDs{Mode: ModeNormal, IDs: []types.Checksum256{m.Previous, info.HeadID}}})
 	return nil
 }
 
-// wantBlocks asks all peers for blocks again when one of whom they came is gone (Spring:
-// connection::_close).
-func (n *Network) wantBlocks(gone *conn) {
-	came := gone.came.Load()
-	if came == 0 || n.lastBlockIn.Load()-came > int64(n.config.Limits.Recent) {
-		return
+// here tells whether a block is known to be good, or about to be.
+func (n *Network) here(id types.Checksum256) bool { return n.blocks.has(id) || n.linkable(id) }
+
+// checkAsked looks after peers that were asked for a block after a notice. When one does not send it, all peers are
+// asked for blocks again, as others may have been told that this node had theirs already; and from then on others are
+// asked beside it.
+func (n *Network) checkAsked(now time.Time) {
+	lib := n.chain.Info().LIBNum
+	for _, c := range *n.conns.Load() {
+		w := c.asked.Load()
+		switch {
+		case w == nil:
+		case types.BlockNum(w.id) <= lib || n.here(w.id):
+			c.asked.Store(nil)
+		case now.Sub(w.at) > c.limits.Noticed:
+			c.infof("block %d did not come after its notice, asking all peers for blocks", types.BlockNum(w.id))
+			c.late.Store(true)
+			c.asked.Store(nil)
+			n.wantBlocks()
+		}
 	}
+}
+
+// handleGone asks for blocks again when a peer of whom they came is gone (Spring: connection::_close).
+func (n *Network) handleGone(gone *conn) {
+	came := gone.came.Load()
+	if came != 0 && n.lastBlockIn.Load()-came <= int64(n.config.Limits.Recent) {
+		n.wantBlocks()
+	}
+}
+
+// wantBlocks asks all peers for blocks in place of notices.
+func (n *Network) wantBlocks() {
 	for _, c := range *n.conns.Load() {
 		if c.takesBlocks() && c.current() {
 			c.decline(types.Checksum256{})

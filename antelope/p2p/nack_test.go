@@ -3,6 +3,8 @@ package p2p
 import (
 	"testing"
 	"time"
+
+	"tarn/antelope/types"
 )
 
 // newMesh are nodes that are all connected with each other.
@@ -71,4 +73,101 @@ func TestOlderPeersGetBlocks(t *testing.T) {
 		c.protocol.Store(protocolLeap)
 	}
 	spread(t, nodes, 5)
+}
+
+// notice tells all peers of blocks that are not there, the first of which follows one that they lack.
+func (n *node) notice(previous types.Checksum256, count int) {
+	for range count {
+		invented := previous
+		invented[3]++ // its number
+		invented[31] = ^invented[31]
+		for _, c := range *n.conns.Load() {
+			c.send(BlockNotice{Previous: previous, ID: invented})
+		}
+		previous = invented
+	}
+}
+
+// told are a node, honest ones that have each block and send it notices, since the stranger was first with some
+// blocks before, and the stranger.
+type told struct {
+	behind, stranger *node
+	honest           []*node
+}
+
+func newTold(t *testing.T) *told {
+	behind := startNode(t, newFakeChain(100), nil)
+	to := func(o *Options) { o.Peers = []string{behind.address} }
+	n := &told{behind: behind, honest: []*node{startNode(t, newFakeChain(100), to), startNode(t, newFakeChain(100), to)},
+		stranger: startNode(t, newFakeChain(100), to)}
+	behind.peersAre(t, 3)
+	for _, o := range append(n.honest, n.stranger) {
+		o.peersAre(t, 1)
+	}
+	n.decline()
+	return n
+}
+
+// decline is what the node told them after it had their blocks already.
+func (n *told) decline() {
+	for _, o := range append(n.honest, n.stranger) {
+		for _, c := range *o.conns.Load() {
+			c.row.Store(nackThreshold + 1)
+		}
+	}
+}
+
+// makeOne has both honest nodes have a new block.
+func (n *told) makeOne() types.Checksum256 {
+	c := n.honest[0].chain
+	c.mu.Lock()
+	b := NewBlock(c.makeLocked(types.N("prod"), 0))
+	c.mu.Unlock()
+	for _, o := range n.honest {
+		o.chain.mu.Lock()
+		o.chain.addLocked(b.Signed)
+		o.chain.mu.Unlock()
+		o.BlockAccepted(b)
+	}
+	return b.ID
+}
+
+// Who tells of blocks and does not send them keeps others from being asked for a moment.
+func TestNoticesThatNothingFollowsKeepNobodyFromBeingAsked(t *testing.T) {
+	n := newTold(t)
+	for _, notices := range []int{1, 2, 1} {
+		n.decline()
+		for range 15 {
+			id := n.makeOne()
+			time.Sleep(20 * time.Millisecond)
+			n.stranger.notice(id, notices)
+			time.Sleep(80 * time.Millisecond)
+		}
+		left := n.honest[0].chain.head() - n.behind.chain.head()
+		if t.Logf("with %d notices for a block it is %d behind", notices, left); left > 3 {
+			t.Errorf("with %d notices for a block it is %d behind", notices, left)
+		}
+	}
+}
+
+// When a block that was asked for does not come in time all are asked for blocks again, and who did not send it counts
+// no more: others are asked at once.
+func TestWhoIsAskedInVainCountsNoMore(t *testing.T) {
+	n := newTold(t)
+	row := func(o *node) uint32 { return (*o.conns.Load())[0].row.Load() }
+	n.stranger.notice(n.makeOne(), 1)
+	eventually(t, "all are asked for blocks again", func() bool { return row(n.honest[0]) == 0 && row(n.honest[1]) == 0 })
+	n.makeOne()
+	eventually(t, "the blocks come", func() bool { return n.behind.chain.head() == n.honest[0].chain.head() })
+	n.decline()
+	missing := n.makeOne()
+	n.stranger.notice(missing, 1)
+	eventually(t, "the stranger is asked", func() bool { return row(n.stranger) == 0 })
+	for _, c := range *n.behind.conns.Load() {
+		if w := c.asked.Load(); w != nil && w.id == missing {
+			t.Error("the stranger keeps others from being asked")
+		}
+	}
+	n.makeOne()
+	eventually(t, "the blocks come", func() bool { return n.behind.chain.head() == n.honest[0].chain.head() })
 }

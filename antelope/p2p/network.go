@@ -322,7 +322,7 @@ func (n *Network) remove(c *conn) {
 	n.votes.forgetPeer(c)
 	n.gossip.forgetPeer(c)
 	n.sync.handleClosed(c)
-	n.wantBlocks(c)
+	n.handleGone(c)
 }
 
 // tend does what is due from time to time.
@@ -341,6 +341,7 @@ func (n *Network) tend(ctx context.Context) {
 			return
 		case <-t.C:
 			n.sync.check(time.Now())
+			n.checkAsked(time.Now())
 			for _, c := range *n.conns.Load() {
 				c.checkHandshake()
 				c.checkLarge(time.Now())

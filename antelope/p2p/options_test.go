@@ -233,6 +233,35 @@ func TestStatusIsTheOneOfTheAPI(t *testing.T) {
 	}
 }
 
+// schedule has a producer for each letter.
+func schedule(version uint32, order string) *types.ProducerSchedule {
+	s := &types.ProducerSchedule{Version: version}
+	for _, c := range order {
+		s.Producers = append(s.Producers, types.ProducerAuthority{Producer: types.N(string(c))})
+	}
+	return s
+}
+
+// What a peer claims does not keep a producer whose head is of now from its neighbours. While old blocks are fetched
+// their schedules are of no use.
+func TestAClaimKeepsNoProducerFromItsNeighbours(t *testing.T) {
+	for name, x := range map[string]struct {
+		chain *fakeChain
+		heard bool
+	}{"of now": {NewRecentChain(5), true}, "old": {newFakeChain(5), false}} {
+		n := startNode(t, x.chain, func(o *Options) {
+			o.Limits.Beat = time.Hour // the claim is not found out meanwhile
+			o.Producers = []types.Name{types.N("a")}
+			o.AutoBPPeers = []string{"b," + loopback.Address(t)}
+		})
+		n.sync.setState(libCatchUp)
+		n.SchedulesChanged(schedule(1, "ab"), schedule(2, "ab"))
+		if _, ok := n.Status(n.config.autoPeers[types.N("b")]); ok != x.heard {
+			t.Errorf("with a head that is %s it connects to its neighbour: %v", name, ok)
+		}
+	}
+}
+
 func TestProducersKeepToTheirNeighbours(t *testing.T) {
 	names := []types.Name{types.N("a"), types.N("b"), types.N("c"), types.N("d"), types.N("e"), types.N("f"), types.N("g")}
 	chain := newFakeChain(5)
@@ -242,13 +271,6 @@ func TestProducersKeepToTheirNeighbours(t *testing.T) {
 			o.AutoBPPeers = append(o.AutoBPPeers, name.String()+","+loopback.Address(t))
 		}
 	})
-	schedule := func(version uint32, order string) *types.ProducerSchedule {
-		s := &types.ProducerSchedule{Version: version}
-		for _, c := range order {
-			s.Producers = append(s.Producers, types.ProducerAuthority{Producer: types.N(string(c))})
-		}
-		return s
-	}
 	connected := func() (list string) {
 		for _, name := range names {
 			if _, ok := n.Status(n.config.autoPeers[name]); ok {

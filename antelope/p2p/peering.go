@@ -105,8 +105,10 @@ func (p *peering) connectActive() {
 	p.connect(p.activeKept)
 }
 
+// schedules looks at the schedules of a block. Those of old blocks name who were neighbours once; a peer's claim does
+// not make a block old.
 func (p *peering) schedules(active, pending *types.ProducerSchedule) {
-	if !p.enabled() || p.net.sync.syncing() || !p.net.gossip.enabled() && p.net.sync.stage() != inSync {
+	if !p.enabled() || p.net.sync.stage() != inSync && !p.net.sync.recent() {
 		return
 	}
 	p.mu.Lock()

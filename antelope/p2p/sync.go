@@ -76,9 +76,11 @@ func (s *syncer) syncing() bool { return s.stage() == libCatchUp }
 // absorbed tells whether ranges are all that this node is at, so that it neither takes
 // nor passes on what is of now. A peer's word is not enough for that: blocks must have
 // followed, and the head must be old.
-func (s *syncer) absorbed() bool {
-	return s.syncing() && s.proven.Load() &&
-		time.Since(s.net.chain.Info().Time.TimePoint().Time()) > s.net.config.Limits.Recent
+func (s *syncer) absorbed() bool { return s.syncing() && s.proven.Load() && !s.recent() }
+
+// recent tells whether the head is of now.
+func (s *syncer) recent() bool {
+	return time.Since(s.net.chain.Info().Time.TimePoint().Time()) <= s.net.config.Limits.Recent
 }
 
 // setState notes where this node is. When it is in sync, all peers are told where

@@ -250,9 +250,10 @@ func (v *voting) forgetPeer(c *conn) {
 	}
 }
 
-// relayVote passes a vote on to all who know of votes but the one that it came from.
+// relayVote passes a vote on to all who know of votes but the one that it came from; nil is an own finalizer, whose
+// votes nothing that peers claim keeps back. Others' votes for a block that is not passed on are of no use to peers.
 func (n *Network) relayVote(v *finality.Vote, from *conn) {
-	if n.sync.syncing() {
+	if from != nil && (n.sync.absorbed() || n.blocks.keptBack(v.Block)) {
 		return
 	}
 	var frame []byte
