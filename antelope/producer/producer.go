@@ -106,7 +106,9 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		if len(o.Producers) > 0 {
 			return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is impossible when read_mode is \"irreversible\"")
 		}
-		p.opt.NoTransactions = true
+		if !c.Spring() {
+			p.opt.NoTransactions = true // as Leap
+		}
 	}
 	if len(o.Producers) > 0 && c.LightValidation() {
 		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
