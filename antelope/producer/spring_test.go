@@ -3,20 +3,23 @@ package producer
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/finality"
 	"tarn/antelope/types"
 	"tarn/store"
 )
 
-// peersOf makes a chain with one producer; SAVANNA is active in it if it is one of Spring's.
-func peersOf(t *testing.T, count int, spring bool) *chaintest.Peers {
+// peersOf makes a chain with so many producers, and so many blocks after the first ones. SAVANNA is active in
+// it if it is one of Spring's; with some more blocks it goes over to Savanna's rules.
+func peersOf(t *testing.T, count int, spring bool, more int) *chaintest.Peers {
 	t.Helper()
 	p, err := chaintest.NewPeers(count, 1, func() (store.Store, error) { return newStore(t), nil })
 	if err != nil {
@@ -26,7 +29,7 @@ func peersOf(t *testing.T, count int, spring bool) *chaintest.Peers {
 	if spring {
 		err = p.Finalise()
 	}
-	if err = errors.Join(err, p.Run(5)); err != nil {
+	if err = errors.Join(err, p.Run(more)); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -78,7 +81,7 @@ func TestTransactionsAreAnsweredWhileTheChainStandsStill(t *testing.T) {
 	}{{false, 2 * time.Second, true}, {false, time.Minute, false}, {true, time.Minute, true},
 		{true, 4 * time.Minute, true}, {true, 6 * time.Minute, false}} {
 		inBubble(t, func(t *testing.T) {
-			p := peersOf(t, 1, c.spring)
+			p := peersOf(t, 1, c.spring, 5)
 			last := len(p.Blocks) - 1
 			n := newNode(t, chain.Options{}, nil)
 			n.follow(t, p.Blocks[:last])
@@ -98,7 +101,7 @@ func TestTransactionsAreAnsweredWhileTheChainStandsStill(t *testing.T) {
 // A producer of Spring that is paused answers however long the chain stands still.
 func TestAPausedProducerAnswers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := peersOf(t, 1, true)
+		p := peersOf(t, 1, true, 5)
 		last := len(p.Blocks) - 1
 		n := newNode(t, chain.Options{}, func(o *Options) {
 			produces("peera")(o)
@@ -122,7 +125,7 @@ func TestAPausedProducerAnswers(t *testing.T) {
 func TestTimeOfBlocksThatAreNoOnes(t *testing.T) {
 	for _, c := range []struct{ spring, produces, next bool }{{true, false, true}, {true, true, false}, {false, false, false}} {
 		inBubble(t, func(t *testing.T) {
-			p := peersOf(t, 1, c.spring)
+			p := peersOf(t, 1, c.spring, 5)
 			n := newNode(t, chain.Options{}, func(o *Options) {
 				if c.produces {
 					produces("other")(o)
@@ -144,7 +147,7 @@ func TestTimeOfBlocksThatAreNoOnes(t *testing.T) {
 func TestTransactionsInIrreversibleMode(t *testing.T) {
 	for _, spring := range []bool{false, true} {
 		inBubble(t, func(t *testing.T) {
-			p := peersOf(t, 1, spring)
+			p := peersOf(t, 1, spring, 5)
 			last := len(p.Blocks) - 1
 			n := newNode(t, chain.Options{IrreversibleMode: true}, nil)
 			n.follow(t, p.Blocks[:last])
@@ -181,7 +184,7 @@ func TestTransactionsInIrreversibleMode(t *testing.T) {
 // A vote that was counted before may be sent again by anybody: it does not show that its finalizer still votes.
 func TestAVoteThatIsSentAgainIsNotHeard(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
-		p := peersOf(t, 2, true)
+		p := peersOf(t, 2, true, 5)
 		for len(p.Blocks) < 2000 && !p.Chain(0).Head().IsProper() {
 			if err := p.Run(20); err != nil {
 				t.Fatal(err)
@@ -214,4 +217,62 @@ func TestAVoteThatIsSentAgainIsNotHeard(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A block from the future is refused by nodes that produce. Others of Spring's take it.
+func TestBlocksFromTheFuture(t *testing.T) {
+	for _, c := range []struct{ spring, produces, takes bool }{{true, true, false}, {true, false, true}, {false, false, false}} {
+		inBubble(t, func(t *testing.T) {
+			p := peersOf(t, 1, c.spring, 5)
+			early := len(p.Blocks)
+			if err := p.Run(20); err != nil {
+				t.Fatal(err)
+			}
+			n := newNode(t, chain.Options{}, func(o *Options) {
+				if c.produces {
+					produces("other")(o)
+				}
+			})
+			n.follow(t, p.Blocks[:early])
+			n.run()
+			var err error
+			for _, b := range p.Blocks[early:] {
+				if err = n.Block(context.Background(), b, b.ID()); err != nil {
+					break
+				}
+			}
+			if (err == nil) != c.takes || err != nil && !exception.Is(err, exception.BlockFromTheFuture) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		})
+	}
+}
+
+// Scripts read what the log says of blocks, and why none is made, as Spring says it.
+func TestTheLogIsSpringsWhereTheChainIs(t *testing.T) {
+	for more, confirmed := range map[int]string{1: `, confirmed: \d+`, 5: ""} { // the latter follow Savanna's rules
+		inBubble(t, func(t *testing.T) {
+			p := peersOf(t, 1, true, more)
+			last := len(p.Blocks) - 1
+			n := newNode(t, chain.Options{}, func(o *Options) { o.Producers = []types.Name{name("peera")} })
+			n.follow(t, p.Blocks[:last])
+			n.run()
+			b := p.Blocks[last]
+			if err := n.Block(context.Background(), b, b.ID()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(10 * time.Second)
+			for _, line := range []string{
+				`Received block [0-9a-f]{16}\.\.\. #\d+ @ \S+ signed by peera \[trxs: \d+, lib: \d+, net: \d+, cpu: \d+ us, ` +
+					`elapsed: \d+ us, applying time: \d+ us, latency: -?\d+ ms\]`,
+				`Produced block [0-9a-f]{16}\.\.\. #\d+ @ \S+ signed by peera \[trxs: \d+, lib: \d+` + confirmed +
+					`, net: \d+, cpu: \d+ us, elapsed: \d+ us, producing time: \d+ us\]`,
+				`Not producing block because stale production not enabled, block 2020-\S+`,
+			} {
+				if !regexp.MustCompile(line).MatchString(n.lines()) {
+					t.Errorf("no line is %s:\n%s", line, n.lines())
+				}
+			}
+		})
+	}
 }

@@ -67,8 +67,12 @@ func (t *turns) mayProduce(b *beginning) bool {
 	own, others := t.votes.silent(b.now)
 	silence, times := silence(own, others, b.slot)
 	switch {
-	case !t.production || !t.opt.isProducer(n):
+	case !t.opt.isProducer(n):
 		return false
+	case !t.production && !t.chain.Spring():
+		return false
+	case !t.production:
+		return no("stale production not enabled, block %s", b.slot)
 	case len(t.signers(&b.scheduled.Authority)) == 0:
 		return no("I don't have any private keys relevant to authority: %+v", b.scheduled.Authority)
 	case t.paused.Load():
