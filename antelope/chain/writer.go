@@ -25,6 +25,11 @@ func (c *Chain) LightValidation() bool { return c.opt.LightValidation }
 // Speculative tells whether transactions stay in a pending block that is no one's.
 func (c *Chain) Speculative() bool { return c.opt.Speculative }
 
+// Spring tells whether the blocks after the head are Spring's to make: SAVANNA is active, so that no
+// nodeos of Leap can follow, and what Leap and Spring do differently is done as by Spring. The state may
+// not be empty.
+func (c *Chain) Spring() bool { return c.head.IsActive(c.opt.Features, feature.Savanna) }
+
 // Features are those that the node recognises. Any goroutine may ask.
 func (c *Chain) Features() *feature.Set { return c.opt.Features }
 

@@ -65,7 +65,8 @@ func chainRules() []Option {
 					"api-accept-transactions = false"},
 			Help: "What readers see.\nhead: the state after the newest block. Valid transactions are relayed.\n" +
 				"irreversible: the state after the last irreversible block. No transactions from peers are relayed, " +
-				"and none are taken from the API.\n" +
+				"and none are taken from the API, unless the feature SAVANNA is active when the node starts: then both are " +
+				"as with head.\n" +
 				"speculative: the state after the newest block and transactions that are in no block yet. Valid " +
 				"transactions are relayed.\n"},
 		{Name: "api-accept-transactions", Kind: Bool, Default: "true", Help: "Take transactions from the API, and relay valid ones."},

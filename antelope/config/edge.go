@@ -40,10 +40,11 @@ func http() []Option {
 func netPeers() []Option {
 	return []Option{
 		{Name: "p2p-listen-endpoint", Kind: Texts, Default: "0.0.0.0:9876:0",
-			Help: "Address to listen on for peers, as host:port[:<rate>]; may be given many times.\n" +
+			Help: "Address to listen on for peers, as host:port[:trx|:blk][:<rate>]; may be given many times.\n" +
+				"trx asks those who connect to send transactions only, blk blocks only (Spring).\n" +
 				"The rate limits how fast blocks are sent to a peer that syncs, in bytes a second or with a unit:\n" +
 				"B/s, KB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, TiB/s. New blocks and transactions are never held back.\n" +
-				"Examples:\n    192.168.0.100:9876:1MiB/s\n    node.example.com:9876:0.5GB/s\n    [2001:db8::7348]:9876:250KB/s"},
+				"Examples:\n    192.168.0.100:9876:1MiB/s\n    node.example.com:9877:trx:0.5GB/s\n    [2001:db8::7348]:9876:250KB/s"},
 		{Name: "p2p-server-address", Kind: Texts,
 			Help: "host:port at which other nodes can reach this one; by default the address that it listens on. May " +
 				"be given once for each p2p-listen-endpoint."},
@@ -64,7 +65,9 @@ func netPeers() []Option {
 				"other, and connect while they are in the schedule. It is signed with the key that the producer has " +
 				"registered on the chain (regpeerkey), which a signature-provider must have (Spring).\nExamples:\n    " +
 				"producer1,p2p.example.com:9876,198.51.100.1\n    producer1,p2p.example.com:9877,2001:db8::7348\n"},
-		{Name: "agent-name", Kind: Text, Default: "EOS Test Agent", Help: "The name by which peers know this node"},
+		{Name: "agent-name", Kind: Text, Default: "EOS Test Agent",
+			Help: "The name by which peers know this node. Where the feature SAVANNA is active when the node starts, " +
+				"the default is Spring's: Spring Agent"},
 		{Name: "allowed-connection", Kind: Texts, Multitoken: true, Default: "any",
 			Help: "Who may connect: any, producers, specified (those with a peer-key) or none. producers and " +
 				"specified may both be given."},
@@ -89,7 +92,8 @@ func netLimits() []Option {
 			Kind: Bool, Default: "false", Help: "Wait for more than one byte before reading a socket",
 			Instead: "sockets are read when the kernel has something, as much as there is"},
 		{Name: "peer-log-format", Kind: Text, Default: `["${_name}" - ${_cid} ${_ip}:${_port}] `,
-			Help: "How a peer is named in the log. Variables:\n" +
+			Help: "How a peer is named in the log. Where the feature SAVANNA is active when the node starts, the default " +
+				"is Spring's, with _peer in place of _name. Variables:\n" +
 				"   ${_name}  the name that it says\n   ${_cid}   number of the connection\n   ${_id}    its id, 64 " +
 				"hexadecimal digits\n" +
 				"   ${_sid}   the first 8 of them\n   ${_ip}    its address\n   ${_port}  its port\n   ${_lip}   our " +

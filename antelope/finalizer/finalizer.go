@@ -27,9 +27,9 @@ import (
 
 // Options are those of a node's finalizers.
 type Options struct {
-	Keys  []*crypto.BLSPrivateKey
-	Dir   string // finalizers-dir, made if need be
-	Files vfs.FS // nil for the disk's
+	Keys  []*crypto.BLSPrivateKey // one that is given twice is one finalizer's
+	Dir   string                  // finalizers-dir, made if need be
+	Files vfs.FS                  // nil for the disk's
 }
 
 // Finalizers are those of a node. Any goroutine may call their methods.
@@ -61,7 +61,7 @@ func Open(o Options) (*Finalizers, error) {
 	for _, k := range o.Keys {
 		p := k.Public()
 		if slices.Contains(public, p) {
-			return nil, fmt.Errorf("the key of finalizer %s is given twice", p)
+			continue // one finalizer, which votes once
 		}
 		public = append(public, p)
 		f.keys = append(f.keys, key{k, p})

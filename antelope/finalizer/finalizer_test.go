@@ -136,8 +136,13 @@ func TestASecondProcessDoesNotVote(t *testing.T) {
 	if votes, err := again.Vote(c.next(c.tips[0], false)); err != nil || len(votes) != 0 {
 		t.Errorf("a finalizer that nobody told where to begin votes: %d, %v", len(votes), err)
 	}
-	if _, err := Open(Options{Keys: append(twoKeys(), twoKeys()...), Dir: t.TempDir()}); err == nil {
-		t.Error("keys twice")
+	twice, err := Open(Options{Keys: append(twoKeys(), twoKeys()...), Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal("keys that are given twice:", err)
+	}
+	defer twice.Close()
+	if len(twice.Keys()) != 2 {
+		t.Errorf("two keys, given twice, are %d finalizers", len(twice.Keys()))
 	}
 }
 

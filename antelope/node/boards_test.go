@@ -48,6 +48,11 @@ func TestBoardsAndAlertsNameWhatTheNodeTells(t *testing.T) {
 			t.Errorf("a board or an alert names %s, which the node does not tell", name)
 		}
 	}
+	for _, name := range alerts["antelope"] {
+		if strings.HasSuffix(name, "_total") && !slices.Contains(b.Metrics(), name) {
+			t.Errorf("an alert counts %s, which the board does not show", name)
+		}
+	}
 	var leap []string
 	for _, names := range leapMetrics {
 		leap = append(leap, strings.Fields(names)...)

@@ -198,7 +198,7 @@ func (l *invocation) live(ctx context.Context) (err error) {
 	}
 	o, err := l.options()
 	services, e := l.services(&o, l.version)
-	for _, line := range services.ignored {
+	for _, line := range services.mistakes() {
 		l.log.Error(line)
 	}
 	if err = errors.Join(err, e); err != nil {
@@ -276,9 +276,14 @@ func (l *invocation) serve(ctx context.Context, n *Node, o *Options, services Se
 	return n.Serve(ctx, services)
 }
 
-// recogniseFork makes a node call itself what the nodes of its network do, which may be of a fork of Leap
-// or of Spring, unless the operator has said another version.
+// recogniseFork makes a node work as those of its network, which may be Spring's, and call itself what they
+// do, which may be of a fork of Leap or of Spring, unless the operator has said another version.
 func (l *invocation) recogniseFork(n *Node, s *Services) error {
+	if n.chain.Spring() {
+		if err := l.workAsSpring(s); err != nil {
+			return err
+		}
+	}
 	text, err := n.chain.ForkVersion()
 	if err != nil || text == "" || l.Text("reported-version") != "" {
 		return err

@@ -32,7 +32,16 @@ type Services struct {
 	Dashboard string
 	Version   Version // that the dashboard shows
 
-	ignored []string // what of the options is mistaken, and left out as nodeos does
+	ignored   []string // what of the options is mistaken, and left out as nodeos does
+	malformed []string // what is wrong with a signature-provider, which Leap leaves out
+}
+
+// mistakes are lines for what is left out.
+func (s *Services) mistakes() (lines []string) {
+	for _, m := range s.malformed {
+		lines = append(lines, "Malformed signature provider, ignoring! "+m)
+	}
+	return append(lines, s.ignored...)
 }
 
 // HTTP is where and how the API is served.

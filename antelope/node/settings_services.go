@@ -28,7 +28,7 @@ const readOnlyThreads = 3
 // services are the options of what works once the chain is at its head. The error
 // names all that is wrong with them.
 func (s *settings) services(o *Options, v Version) (out Services, err error) {
-	out.Producer, out.ignored, err = s.producer(o)
+	out.Producer, out.malformed, err = s.producer(o)
 	o.Follower = len(out.Producer.Producers) == 0
 	finalizers, e := s.finalizers()
 	out.Finalizers, err = finalizers, errors.Join(err, e)
@@ -57,8 +57,8 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 	return out, errors.Join(err, e)
 }
 
-// producer are the options of the writer, and what of them is left out.
-func (s *settings) producer(o *Options) (p producer.Options, ignored []string, err error) {
+// producer are the options of the writer, and what is wrong with a signature-provider, a line for each.
+func (s *settings) producer(o *Options) (p producer.Options, malformed []string, err error) {
 	p = producer.Options{
 		StaleProduction: s.Bool("enable-stale-production"), Paused: s.Bool("pause-on-startup"),
 		MaxTransactionTime: s.signedDuration("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signedDuration("max-irreversible-block-age", time.Second),
@@ -96,16 +96,13 @@ func (s *settings) producer(o *Options) (p producer.Options, ignored []string, e
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
 				public, err = "***", admin.NewBadOption("it does not begin with a public key and =")
 			}
-			ignored = append(ignored,
-				fmt.Sprintf(
-					"Malformed signature provider, ignoring! number=%d key=%s error=%q; <public key>=KEY:<private "+
-						"key> or <public key>=KEOSD:<url> is expected",
-					i+1, public, throw(err).Error()))
+			malformed = append(malformed, fmt.Sprintf("number=%d key=%s error=%q; <public key>=KEY:<private key> or "+
+				"<public key>=KEOSD:<url> is expected", i+1, public, throw(err).Error()))
 			continue
 		}
 		p.Signers[key] = sign
 	}
-	return p, ignored, errors.Join(err, p.Validate())
+	return p, malformed, errors.Join(err, p.Validate())
 }
 
 // finalizerKey begins the public keys of finalizers.

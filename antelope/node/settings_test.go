@@ -223,8 +223,8 @@ func TestNoKeyReachesTheLogHoweverItIsWritten(t *testing.T) {
 		s := parseSettings(t, "signature-provider = "+spec)
 		var log bytes.Buffer
 		s.log = logging.New(logging.Options{Err: &log}).Logger("")
-		p, ignored, err := s.producer(&Options{})
-		said := log.String() + strings.Join(ignored, "\n")
+		p, malformed, err := s.producer(&Options{})
+		said := log.String() + strings.Join((&Services{malformed: malformed}).mistakes(), "\n")
 		if err != nil || len(p.Signers) != 0 || strings.Contains(said, private[:10]) ||
 			!strings.Contains(said, "Malformed signature provider, ignoring!") {
 			t.Errorf("%s: %v: %s", spec, err, said)

@@ -45,6 +45,9 @@ func splitPeer(s string) (host, port, kind string, ok bool) {
 	return host, port, kind, port != ""
 }
 
+// String is how an address ends that asks for it.
+func (t Traffic) String() string { return [...]string{"", ":trx", ":blk"}[t] }
+
 // trafficOf reads the end of an address. known is false for one that is no kind.
 func trafficOf(kind string) (t Traffic, known bool) {
 	switch kind {
@@ -60,27 +63,38 @@ func trafficOf(kind string) (t Traffic, known bool) {
 
 // Listener is an address to listen on.
 type Listener struct {
-	Address string // host:port
-	Rate    uint64 // bytes a second of blocks for a peer that catches up; 0 is no limit
+	Address string  // host:port
+	Rate    uint64  // bytes a second of blocks for a peer that catches up; 0 is no limit
+	Traffic Traffic // what those who connect are asked to send
 }
 
-// ParseListener reads host:port[:rate], where an IPv6 host stands in brackets and
-// the rate is a number with an optional unit such as "KB/s" or "MiB/s" (Leap:
+// ParseListener reads host:port[:trx|:blk][:rate], where an IPv6 host stands in brackets and
+// the rate is a number with an optional unit such as "KB/s" or "MiB/s" (Leap and Spring:
 // net_utils.hpp).
 func ParseListener(s string) (Listener, error) {
-	address, limit := s, "0"
-	after := s
-	if end := strings.IndexByte(s, ']'); end >= 0 {
-		after = s[end:]
-	} else if strings.Count(s, ":") > 2 {
-		return Listener{}, admin.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in square brackets.", s)
+	host := strings.IndexByte(s, ']') + 1
+	words := strings.Split(s[host:], ":")
+	if len(words) < 2 {
+		return Listener{Address: s}, nil
 	}
-	if strings.Count(after, ":") > 1 {
-		last := strings.LastIndexByte(s, ':')
-		address, limit = s[:last], s[last+1:]
+	l := Listener{Address: s[:host] + words[0] + ":" + words[1]}
+	more := words[2:]
+	if len(more) > 0 && more[0] != "" {
+		if t, known := trafficOf(more[0]); known {
+			l.Traffic, more = t, more[1:]
+		}
 	}
-	rate, err := parseRate(limit)
-	return Listener{address, rate}, err
+	switch {
+	case len(more) == 0:
+		return l, nil
+	case len(more) == 1:
+		rate, err := parseRate(more[0])
+		l.Rate = rate
+		return l, err
+	case host > 0:
+		return Listener{}, admin.NewBadOption("Invalid address specification %s; unexpected number of colons.", s)
+	}
+	return Listener{}, admin.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in square brackets.", s)
 }
 
 // parseRate reads a number of bytes a second. nodeos takes a number without a unit

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -120,6 +121,39 @@ func (c *conn) setTraffic(address string) {
 		return
 	}
 	c.traffic.Store(uint32(t))
+}
+
+// heedTraffic takes the kind of traffic from what a peer says that was connected to, unless the operator said
+// one (Spring: set_peer_connection_type).
+func (c *conn) heedTraffic(address string) {
+	_, _, kind, _ := splitPeer(address)
+	if t, known := trafficOf(kind); known && c.net.config.Spring {
+		c.traffic.CompareAndSwap(uint32(Both), uint32(t))
+	}
+}
+
+// told is the address at which a handshake says that this node is, with what the peer is to send. Where that
+// is all that the node takes, Leap says so to everybody. Spring says so to those who connected here; to
+// others it says nothing of what a listener is for, which they would take for what they are asked to send.
+func (c *conn) told() string {
+	spring := c.net.config.Spring
+	if spring && !c.incoming() {
+		host, port, _, _ := splitPeer(c.public)
+		return host + ":" + port
+	}
+	s := c.public
+	add := func(t Traffic) {
+		if end := t.String(); !spring || !strings.Contains(s, end) {
+			s += end
+		}
+	}
+	if !c.takesBlocks() {
+		add(TransactionsOnly)
+	}
+	if !c.takesTransactions() || !c.net.config.AcceptTransactions {
+		add(BlocksOnly)
+	}
+	return s
 }
 
 // goAway tells the peer why it has to leave. Nothing that it says afterwards is

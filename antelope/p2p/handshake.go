@@ -66,7 +66,7 @@ func (g *greeting) handshake(info Info, now int64) Handshake {
 		NodeID:         n.nodeID,
 		Key:            n.config.authKey,
 		Time:           now,
-		P2PAddress:     g.c.public,
+		P2PAddress:     g.c.told() + " - " + n.nodeID.String()[:7],
 		LIBNum:         info.LIBNum,
 		LIBID:          info.LIBID,
 		HeadNum:        info.HeadNum,
@@ -81,13 +81,6 @@ func (g *greeting) handshake(info Info, now int64) Handshake {
 			h.Token, h.Sig = token, sig
 		}
 	}
-	if !g.c.takesBlocks() {
-		h.P2PAddress += ":trx"
-	}
-	if !g.c.takesTransactions() || !n.config.AcceptTransactions {
-		h.P2PAddress += ":blk"
-	}
-	h.P2PAddress += " - " + h.NodeID.String()[:7]
 	return h
 }
 
@@ -163,6 +156,7 @@ func (g *greeting) introduce(m *Handshake) bool {
 			return false
 		}
 	} else {
+		g.c.heedTraffic(m.P2PAddress)
 		g.endSecond(m)
 	}
 	if m.ChainID != n.chain.ID() {

@@ -152,13 +152,13 @@ func (n *Network) wantBlocks() {
 }
 
 // sendNoticed sends a peer the blocks that a notice told it of, from its head on; from what is
-// irreversible on if the one that it misses is not of our branch (Spring:
+// irreversible on if the one that it misses is not, or no longer, of our branch (Spring:
 // blk_send_branch_from_nack_request).
 func (f *blockSender) sendNoticed(missing, head types.Checksum256) {
 	n := f.c.net
 	info := n.chain.Info()
 	from := types.BlockNum(head)
-	if id, err := n.chain.BlockID(types.BlockNum(missing)); err == nil && id != missing {
+	if id, err := n.chain.BlockID(types.BlockNum(missing)); err != nil || id != missing {
 		from = info.LIBNum
 	}
 	if from < max(1, info.First) || from > info.HeadNum || info.HeadNum-from >= noticedBlocks {

@@ -19,7 +19,7 @@ import (
 // Options are those of nodeos' net_plugin, by their names, and what else a network
 // is made with. [DefaultOptions] has nodeos' defaults.
 type Options struct {
-	Listen             []string // p2p-listen-endpoint: host:port[:rate]; none or an empty first one for no listener
+	Listen             []string // p2p-listen-endpoint: host:port[:trx|:blk][:rate]; none or an empty first one for no listener
 	Server             []string // p2p-server-address: what is said in place of the listener of the same place
 	Peers              []string // p2p-peer-address: host:port[:trx|:blk]
 	MaxNodesPerHost    int      // p2p-max-nodes-per-host; below 0 for any number
@@ -44,6 +44,9 @@ type Options struct {
 	VoteThreads    int           // vote-threads: votes that are verified at once; with 0 peers' votes are dropped unread
 	DisableNacks   bool          // p2p-disable-block-nack: blocks are sent to all, and none is declined
 
+	// Spring says that the node is one of Spring's, as its chain is: what connections are for is said and
+	// heard as there.
+	Spring bool
 	// Producers are the accounts that this node makes blocks for.
 	Producers []types.Name
 	// IsProducerKey tells whether this node produces with the key, which as in nodeos
@@ -199,11 +202,11 @@ func readListener(s, hostname string) (endpoint, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT or HOST:PORT:RATE is expected, such as 0.0.0.0:9876", s)
+		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT[:trx|:blk][:RATE] is expected, such as 0.0.0.0:9876", s)
 	}
 	e := endpoint{Listener: l, public: s}
 	if host == "" || host == "0.0.0.0" || host == "::" {
-		e.public = hostname + ":" + port
+		e.public = hostname + ":" + port + l.Traffic.String()
 	}
 	return e, nil
 }

@@ -17,26 +17,33 @@ import (
 
 func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
 	for s, want := range map[string]Listener{
-		"0.0.0.0:9876":              {"0.0.0.0:9876", 0},
-		"0.0.0.0:9876:0":            {"0.0.0.0:9876", 0},
-		"192.168.0.100:9876:1MiB/s": {"192.168.0.100:9876", 1 << 20},
-		"node.eos.io:9876:1512KB/s": {"node.eos.io:9876", 1_512_000},
-		"node.eos.io:9876:0.5GB/s":  {"node.eos.io:9876", 500_000_000},
-		"node.eos.io:9876:2TiB/s":   {"node.eos.io:9876", 2 << 40},
-		"node.eos.io:9876:2TB/s":    {"node.eos.io:9876", 2_000_000_000_000},
-		"node.eos.io:9876:3KiB/s":   {"node.eos.io:9876", 3072},
-		"node.eos.io:9876:4GiB/s":   {"node.eos.io:9876", 4 << 30},
-		"node.eos.io:9876:7B/s":     {"node.eos.io:9876", 7},
-		"node.eos.io:9876:700":      {"node.eos.io:9876", 700},
-		":9876":                     {":9876", 0},
-		"[::1]:9876":                {"[::1]:9876", 0},
-		"[2001:db8:85a3:8d3:1319:8a2e:370:7348]:9876:250KB/s": {"[2001:db8:85a3:8d3:1319:8a2e:370:7348]:9876", 250_000},
+		"0.0.0.0:9876":              {"0.0.0.0:9876", 0, Both},
+		"0.0.0.0:9876:0":            {"0.0.0.0:9876", 0, Both},
+		"192.168.0.100:9876:1MiB/s": {"192.168.0.100:9876", 1 << 20, Both},
+		"node.eos.io:9876:1512KB/s": {"node.eos.io:9876", 1_512_000, Both},
+		"node.eos.io:9876:0.5GB/s":  {"node.eos.io:9876", 500_000_000, Both},
+		"node.eos.io:9876:2TiB/s":   {"node.eos.io:9876", 2 << 40, Both},
+		"node.eos.io:9876:2TB/s":    {"node.eos.io:9876", 2_000_000_000_000, Both},
+		"node.eos.io:9876:3KiB/s":   {"node.eos.io:9876", 3072, Both},
+		"node.eos.io:9876:4GiB/s":   {"node.eos.io:9876", 4 << 30, Both},
+		"node.eos.io:9876:7B/s":     {"node.eos.io:9876", 7, Both},
+		"node.eos.io:9876:700":      {"node.eos.io:9876", 700, Both},
+		":9876":                     {":9876", 0, Both},
+		"[::1]:9876":                {"[::1]:9876", 0, Both},
+		"[2001:db8:85a3:8d3:1319:8a2e:370:7348]:9876:250KB/s": {"[2001:db8:85a3:8d3:1319:8a2e:370:7348]:9876", 250_000, Both},
+		// As Spring's help text says.
+		"0.0.0.0:9877:trx":              {"0.0.0.0:9877", 0, TransactionsOnly},
+		"0.0.0.0:9877:blk:1MiB/s":       {"0.0.0.0:9877", 1 << 20, BlocksOnly},
+		"node.eos.io:9877:trx:1512KB/s": {"node.eos.io:9877", 1_512_000, TransactionsOnly},
+		"[::1]:9877:blk":                {"[::1]:9877", 0, BlocksOnly},
+		"[::1]:9877:trx:0":              {"[::1]:9877", 0, TransactionsOnly},
 	} {
 		if got, err := ParseListener(s); err != nil || got != want {
 			t.Errorf("%s is %+v, %v; want %+v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s", "a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s"} {
+	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s", "a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s", "a:1:trx:fast", "a:1:1KB/s:trx",
+		"a:1:trx:blk:1", "[::1]:1:trx:1:1", "[::1]:1:x:1"} {
 		var bad *admin.BadOption
 		if l, err := ParseListener(s); !errors.As(err, &bad) {
 			t.Errorf("%s is %+v, %v", s, l, err)

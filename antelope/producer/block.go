@@ -95,24 +95,12 @@ func worthALine(b *types.SignedBlock, num uint32, now time.Time) bool {
 	return now.Sub(b.Timestamp.TimePoint().Time()) < 5*time.Minute || num%1000 == 0
 }
 
-// reportIncoming says what came. Scripts read these lines.
+// reportIncoming says what came.
 func (p *Producer) reportIncoming(b *Block, now time.Time) {
-	head, num, r := p.chain.Head(), types.BlockNum(b.ID), p.chain.Report()
-	lib := p.chain.Fork().Root().BlockNum
+	num, r, lib := types.BlockNum(b.ID), p.chain.Report(), p.chain.Fork().Root().BlockNum
 	latency := now.Sub(b.Signed.Timestamp.TimePoint().Time())
 	if worthALine(b.Signed, num, now) {
-		p.log.main.Info(fmt.Sprintf("Received block %s... #%d @ %s signed by %s "+
-			"[trxs: %d, lib: %d, confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]",
-			b.ID.String()[8:24], num, b.Signed.Timestamp, b.Signed.Producer,
-			len(b.Signed.Transactions), lib, b.Signed.Confirmed, r.Net, r.CPU,
-			r.Elapsed.Microseconds(), r.Total.Microseconds(), latency.Milliseconds()))
-		if !p.opt.Irreversible && head.ID != b.ID && head.Block != nil {
-			p.log.main.Info(fmt.Sprintf("Block not applied to head %s... #%d @ %s signed by %s "+
-				"[trxs: %d, dpos: %d, confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]",
-				head.ID.String()[8:24], head.BlockNum, head.Header.Timestamp, head.Header.Producer,
-				len(head.Block.Transactions), head.LIB(), head.Header.Confirmed, r.Net, r.CPU,
-				r.Elapsed.Microseconds(), r.Total.Microseconds(), now.Sub(head.Header.Timestamp.TimePoint().Time()).Milliseconds()))
-		}
+		p.logReceived(b, now)
 	}
 	p.each(func(e *Events) {
 		if e.Incoming != nil {

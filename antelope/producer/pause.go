@@ -35,7 +35,7 @@ type voteTimes struct{ vote, block atomic.Int64 }
 // enabled tells whether votes matter to this node at all.
 func (w *voteWatch) enabled() bool { return w.opt.VotePause > 0 && len(w.opt.Producers) > 0 }
 
-// noteVote notes a vote that was good, or had been counted already.
+// noteVote notes a vote that was counted.
 func (w *voteWatch) noteVote(f *types.Finalizer, now time.Time) {
 	if w.expects.Load() == nil {
 		return
@@ -152,11 +152,12 @@ func producerOf(description string) (types.Name, bool) {
 	return name, name != 0
 }
 
-// Vote counts a finalizer's vote, as the chain does, and notes that it was heard. Any goroutine may
-// call it; it takes milliseconds.
+// Vote counts a finalizer's vote, as the chain does, and notes that it was heard. One that was counted
+// before tells nothing of now: anybody can send it again. Any goroutine may call it; it takes
+// milliseconds.
 func (p *Producer) Vote(v *finality.Vote) finality.Result {
 	result, f := p.chain.Vote(v)
-	if f != nil && (result == finality.Counted || result == finality.Duplicate) {
+	if f != nil && result == finality.Counted {
 		p.votes.noteVote(f, time.Now())
 	}
 	return result

@@ -85,6 +85,8 @@ type Head struct {
 	IrreversibleID   types.Checksum256
 	IrreversibleTime types.BlockTimestamp
 
+	Spring bool // as [chain.Chain.Spring]
+
 	// ForkNum and ForkID are the best block that there is, valid or not: the head,
 	// except while a block is applied, and in irreversible mode.
 	ForkNum uint32
@@ -106,7 +108,9 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		if len(o.Producers) > 0 {
 			return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is impossible when read_mode is \"irreversible\"")
 		}
-		p.opt.NoTransactions = true
+		if !c.Spring() {
+			p.opt.NoTransactions = true // as Leap
+		}
 	}
 	if len(o.Producers) > 0 && c.LightValidation() {
 		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
@@ -142,6 +146,7 @@ func (p *Producer) connect() {
 	p.arrivals.chain, p.arrivals.writer, p.arrivals.log, p.arrivals.keys = p.chain, p.writer, &p.log, &p.keys
 	p.hurry, p.take, p.arrivals.refuse = p.speculation.giveWay, p.applyBlock, p.tellRejected
 	p.irreversible = func() uint32 { return p.head.Load().IrreversibleNum }
+	p.wary = func() bool { return len(p.opt.Producers) > 0 || !p.head.Load().Spring }
 
 	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer, &p.log, &p.keys
 	p.maxTime.Store(p.opt.MaxTransactionTime.Microseconds())
@@ -235,7 +240,7 @@ func (p *Producer) updateHead() {
 	root, best := fork.Root(), fork.PendingHead()
 	next := &Head{
 		Num: h.BlockNum, ID: h.ID, Time: h.Header.Timestamp, Producer: h.Header.Producer, State: h.HeaderState,
-		ForkNum: h.BlockNum, ForkID: h.ID,
+		ForkNum: h.BlockNum, ForkID: h.ID, Spring: p.chain.Spring(),
 	}
 	if root != nil {
 		next.IrreversibleNum, next.IrreversibleID, next.IrreversibleTime = root.BlockNum, root.ID, root.Header.Timestamp

@@ -19,10 +19,16 @@ func (p *Producer) reportProduced(b *consensus.BlockState, start time.Time) {
 	r, lib := p.chain.Report(), p.chain.Fork().Root().BlockNum
 	now := time.Now()
 	total := r.Elapsed + now.Sub(start)
-	p.log.main.Info(fmt.Sprintf("Produced block %s... #%d @ %s signed by %s "+
-		"[trxs: %d, lib: %d, confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d]",
+	format, final, confirmed := "lib: %d%s, net: %d, cpu: %d, elapsed: %d, time: %d]", lib, fmt.Sprintf(", confirmed: %d", b.Header.Confirmed)
+	if p.chain.Spring() {
+		format, final = "lib: %d%s, net: %d, cpu: %d us, elapsed: %d us, producing time: %d us]", b.LIB()
+		if b.IsProper() {
+			confirmed = ""
+		}
+	}
+	p.log.main.Info(fmt.Sprintf("Produced block %s... #%d @ %s signed by %s [trxs: %d, "+format,
 		b.ID.String()[8:24], b.BlockNum, b.Header.Timestamp, b.Header.Producer,
-		len(b.Block.Transactions), lib, b.Header.Confirmed, r.Net, r.CPU, r.Elapsed.Microseconds(), total.Microseconds()))
+		len(b.Block.Transactions), final, confirmed, r.Net, r.CPU, r.Elapsed.Microseconds(), total.Microseconds()))
 	p.clock.other(now)
 	t := p.clock.report(now, b.BlockNum, b.Header.Producer)
 	p.log.time(t)
@@ -35,6 +41,36 @@ func (p *Producer) reportProduced(b *consensus.BlockState, start time.Time) {
 			})
 		}
 	})
+}
+
+// logReceived says what came. Scripts read these lines. Spring says nothing of a block that does not become
+// the head.
+func (p *Producer) logReceived(b *Block, now time.Time) {
+	head, r := p.chain.Head(), p.chain.Report()
+	applied := p.opt.Irreversible || head.ID == b.ID
+	begin := func(what string, id types.Checksum256, x *types.SignedBlock) string {
+		return fmt.Sprintf("%s %s... #%d @ %s signed by %s [trxs: %d, ",
+			what, id.String()[8:24], types.BlockNum(id), x.Timestamp, x.Producer, len(x.Transactions))
+	}
+	latency := func(x *types.SignedBlock) int64 { return now.Sub(x.Timestamp.TimePoint().Time()).Milliseconds() }
+	if p.chain.Spring() {
+		if applied {
+			p.log.main.Info(begin("Received block", b.ID, b.Signed) + fmt.Sprintf(
+				"lib: %d, net: %d, cpu: %d us, elapsed: %d us, applying time: %d us, latency: %d ms]", b.state.LIB(), r.Net,
+				r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(b.Signed)))
+		}
+		return
+	}
+	end := func(x *types.SignedBlock) string {
+		return fmt.Sprintf("confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]", x.Confirmed, r.Net,
+			r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(x))
+	}
+	p.log.main.Info(begin("Received block", b.ID, b.Signed) +
+		fmt.Sprintf("lib: %d, ", p.chain.Fork().Root().BlockNum) + end(b.Signed))
+	if !applied && head.Block != nil {
+		p.log.main.Info(begin("Block not applied to head", head.ID, head.Block) +
+			fmt.Sprintf("dpos: %d, ", head.LIB()) + end(head.Block))
+	}
 }
 
 // place says for the trace lines where a transaction was executed.

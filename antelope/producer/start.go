@@ -56,7 +56,9 @@ func (p *Producer) begin() outcome {
 	}
 	b.mark, b.marked = p.watermarks[b.scheduled.Producer]
 	producing := p.mayProduce(&b)
-	if !producing && p.syncing(b.now) {
+	// Spring begins one wherever it is a producer's turn here, but for a reason it makes none.
+	ours := p.chain.Spring() && p.opt.isProducer(b.scheduled.Producer)
+	if !producing && !ours && p.syncing(b.now) {
 		return waitingForBlock
 	}
 	if producing && b.slot%round == 0 {
@@ -189,7 +191,8 @@ func (p *Producer) interrupted(num uint32) bool {
 	if p.producing {
 		return late
 	}
-	return late && len(p.opt.Producers) > 0 || p.received.Load() >= num
+	// In irreversible mode a block that comes is applied later.
+	return late && len(p.opt.Producers) > 0 || !p.opt.Irreversible && p.received.Load() >= num
 }
 
 // tryAll executes transactions that wait, and tells whether there was room for all.

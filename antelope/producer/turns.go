@@ -67,8 +67,12 @@ func (t *turns) mayProduce(b *beginning) bool {
 	own, others := t.votes.silent(b.now)
 	silence, times := silence(own, others, b.slot)
 	switch {
-	case !t.production || !t.opt.isProducer(n):
+	case !t.opt.isProducer(n):
 		return false
+	case !t.production && !t.chain.Spring():
+		return false
+	case !t.production:
+		return no("stale production not enabled, block %s", b.slot)
 	case len(t.signers(&b.scheduled.Authority)) == 0:
 		return no("I don't have any private keys relevant to authority: %+v", b.scheduled.Authority)
 	case t.paused.Load():
@@ -144,10 +148,15 @@ func (t *turns) forbidden() bool {
 }
 
 // syncing tells whether blocks come so fast that it is no use to begin one: the last
-// one was begun a moment ago, and the head is old.
+// one was begun a moment ago, and the head is old. Spring takes it for one of a chain that stands still
+// for longer, so that transactions get answers meanwhile.
 func (t *turns) syncing(now time.Time) bool {
+	old := 5 * time.Second
+	if t.chain.Spring() {
+		old = 5 * time.Minute
+	}
 	if !t.lastStart.IsZero() && t.lastStart.Before(now.Add(blockInterval)) &&
-		now.Sub(t.chain.Head().Header.Timestamp.TimePoint().Time()) > 5*time.Second {
+		now.Sub(t.chain.Head().Header.Timestamp.TimePoint().Time()) > old {
 		return true
 	}
 	t.lastStart = now
@@ -191,10 +200,14 @@ func (t *turns) wakeUpTime(effort time.Duration, num uint32, slot types.BlockTim
 	return roundBlockStart(effort, first), ok
 }
 
-// pendingSlot is the slot of a block that is begun now.
+// pendingSlot is the slot of a block that is begun now. Where nobody produces Spring takes the first one
+// after the head, whatever time it is.
 func (t *turns) pendingSlot(now time.Time) types.BlockTimestamp {
-	base := max(types.TimePoint(now.UnixMicro()), t.chain.Head().Header.Timestamp.TimePoint())
-	return types.NewBlockTimestamp(base) + 1
+	head := t.chain.Head().Header.Timestamp
+	if t.chain.Spring() && len(t.opt.Producers) == 0 {
+		return head + 1
+	}
+	return types.NewBlockTimestamp(max(types.TimePoint(now.UnixMicro()), head.TimePoint())) + 1
 }
 
 // onHeader notes what producers of this node have signed, wherever it came from. Savanna's rules

@@ -1,0 +1,34 @@
+package node
+
+import (
+	"errors"
+
+	"tarn/antelope/admin"
+)
+
+// workAsSpring makes the services of a node those of one of Spring, whose chain it has found in its folder.
+// What is decided block by block the writer knows by itself (chain.Chain.Spring). The error names each
+// signature-provider that Spring does not start with, so that nobody waits for the blocks of a producer whose
+// key is missing.
+func (s *settings) workAsSpring(v *Services) error {
+	var errs []error
+	for _, m := range v.malformed {
+		errs = append(errs, admin.NewBadOption("Malformed signature provider: %s", m))
+	}
+	s.savanna = true
+	api, peers := s.accepts("api-accept-transactions"), s.accepts("p2p-accept-transactions")
+	v.Producer.NoTransactions = !api && !peers
+	if v.HTTP != nil {
+		v.HTTP.API.NoTransactions = !api
+	}
+	if v.P2P != nil {
+		v.P2P.Spring, v.P2P.AcceptTransactions = true, peers
+		if !s.Given("agent-name") {
+			v.P2P.AgentName = "Spring Agent"
+		}
+		if !s.Given("peer-log-format") {
+			v.P2P.PeerLogFormat = `["${_peer}" - ${_cid} ${_ip}:${_port}] `
+		}
+	}
+	return errors.Join(errs...)
+}
