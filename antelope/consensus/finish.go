@@ -99,6 +99,9 @@ func (p *PendingHeader) Finish(
 		if err := s.VerifySignee(recoverKey); err != nil {
 			return nil, err
 		}
+		if err := s.checkNewFinalizers(); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
