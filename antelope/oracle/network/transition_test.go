@@ -60,6 +60,26 @@ func TestSnapshotsOfTheChangePassBetweenThem(t *testing.T) {
 	agree(t, q, before+1)
 }
 
+// Where SAVANNA is active and the rules are the older ones, both programs answer the same.
+func TestAnswersBeforeTheChangeAreTheSame(t *testing.T) {
+	ours, theirs := spring(t)
+	q := newQuorum(t, Place{Program: theirs}, Place{Program: ours})
+	must(t, q.blocks(t.Context(), 3))
+	for _, m := range q.Members() {
+		must(t, m.Pause(t.Context()))
+	}
+	must(t, await(t.Context(), "common head", agreeTime, func() (bool, error) { return q.level(t.Context()) }))
+	sleep(t.Context(), time.Second) // for a block that was being made
+	i, err := q.Members()[0].Info(t.Context())
+	must(t, err)
+	found, count, err := q.Compare(t.Context(), 1, i.HeadNum+2) // two that are not there
+	must(t, err)
+	for _, d := range found {
+		t.Error(d)
+	}
+	t.Logf("%d of %d answers are the same at block %d", count-len(found), count, i.HeadNum)
+}
+
 // snapshotAt is a member's snapshot of a block.
 func snapshotAt(t *testing.T, m *Member, num uint32) string {
 	t.Helper()
