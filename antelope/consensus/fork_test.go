@@ -179,14 +179,14 @@ func TestTheForkDatabaseSurvivesItsFile(t *testing.T) {
 func reload(t *testing.T, n *node) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), FileName)
-	if found, err := NewForkDatabase().Load(path, n.set); found || err != nil {
+	if found, err := NewForkDatabase(n.set).Load(path); found || err != nil {
 		t.Fatalf("no file: %v, %v", found, err)
 	}
 	if err := n.db.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	again := NewForkDatabase()
-	if found, err := again.Load(path, n.set); !found || err != nil {
+	again := NewForkDatabase(n.set)
+	if found, err := again.Load(path); !found || err != nil {
 		t.Fatalf("load: %v, %v", found, err)
 	}
 	a, errA := n.db.Encode()
