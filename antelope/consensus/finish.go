@@ -99,6 +99,8 @@ func (p *PendingHeader) Finish(
 		if err := s.VerifySignee(recoverKey); err != nil {
 			return nil, err
 		}
+	}
+	if recoverKey != nil {
 		if err := s.checkNewFinalizers(); err != nil {
 			return nil, err
 		}

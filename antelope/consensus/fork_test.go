@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/feature"
 	"tarn/antelope/types"
 )
 
@@ -407,7 +408,7 @@ func TestManyBlocksOfOneParentGoAtOnce(t *testing.T) {
 		binary.BigEndian.PutUint32(s.ID[:], num)
 		return &BlockState{HeaderState: s, Block: &types.SignedBlock{}}
 	}
-	f, root := NewForkDatabase(), state(1, 0, types.Checksum256{})
+	f, root := NewForkDatabase(feature.NewSet()), state(1, 0, types.Checksum256{})
 	f.Reset(Head{HeaderState: root.HeaderState})
 	const siblings = 80_000
 	won := state(2, 1, root.ID)
