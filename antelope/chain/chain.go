@@ -92,7 +92,7 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	}
 	o.Options = *shared.Options()
 	c := &Chain{
-		examiner: examiner{opt: &o, keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase()},
+		examiner: examiner{opt: &o, keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase(o.Features)},
 		pending:  pending{execute.New(s, shared)},
 		store:    st, state: s, shared: shared, logs: logs{o.Blocks, o.Reversible},
 	}

@@ -63,7 +63,28 @@ func (e *examiner) CheckHeader(
 		return nil, exception.New(exception.BlockValidate, "provided id ${id} does not match block id ${bid}",
 			"id", id, "bid", bs.ID)
 	}
-	return bs, nil
+	return bs, e.checkCommitment(prev, bs)
+}
+
+// checkCommitment refuses a proper block that brings a certificate and whose header does not say what the blocks
+// up to the certified one did, if this node has executed the block before. Peers get a block before it is
+// executed, and a nodeos among them ends the connection to whoever passes such a block on (Spring:
+// verify_basic_proper_block_invariants).
+func (e *examiner) checkCommitment(prev *consensus.HeaderState, b *consensus.BlockState) error {
+	if b.Certificate == nil {
+		return nil
+	}
+	v := e.fork.Validation(prev.ID)
+	if v == nil {
+		return nil
+	}
+	if root, ok := v.RootFor(prev.Finality, b.Finality.Core.Claim()); !ok || root != b.Header.ActionMRoot {
+		return exception.New(exception.BlockValidate,
+			"computed finality mroot (${computed}) does not match supplied finality mroot ${supplied} by header extension. "+
+				"Block number: ${b}, block id: ${id}",
+			"computed", root, "supplied", b.Header.ActionMRoot, "b", b.BlockNum, "id", b.ID)
+	}
+	return nil
 }
 
 // transactionRoot is the root of the transactions' digests in a block that follows prev. It uses the

@@ -2,12 +2,19 @@ package chain_test
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"maps"
 	"os"
+	"reflect"
+	"slices"
 	"testing"
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
+	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 	"tarn/internal/reference"
 )
@@ -74,6 +81,86 @@ func TestAChainGoesOnFromASnapshotOfSpring(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The state after the last block before the proper ones is what Savanna's rules alone say of it, in the
+// snapshot and in its JSON, as Spring's head is then a block of Savanna's. A chain goes on from that, and from
+// what earlier releases have written, which was both rules' parts.
+func TestAChainGoesOnFromTheLastBlockBeforeTheProperOnes(t *testing.T) {
+	const last = 5 // block 4 is the genesis block of Savanna's rules
+	dir, engine := reference.Path(t, "savanna/consensus_blockchain"), everyEngine()[0]
+	all := chain.Options{Options: execute.Options{ForceAllChecks: true}}
+	var raw, both []byte
+	parts := map[uint32][]string{}
+	replayLog(t, dir, openStore(t, engine.options), all, func(c *chain.Chain) {
+		h := c.Head()
+		if h.BlockNum >= last-1 && h.BlockNum <= last+1 {
+			parts[h.BlockNum] = partsOf(t, c)
+		}
+		if h.BlockNum == last {
+			raw = snapshotOf(t, c)
+			both = withOlderPart(raw, h.HeaderState)
+		}
+	})
+	if want := map[uint32][]string{last - 1: {"bs", "bs_l"}, last: {"bs"}, last + 1: {"bs"}}; !reflect.DeepEqual(parts, want) {
+		t.Errorf("the blocks have the parts %v, want %v", parts, want)
+	}
+	for _, file := range [][]byte{raw, both} {
+		c, err := loadInto(t, engine, file, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := c.Head(); !h.PrecedesProper() || h.LIB() != last-1 || h.BlockNum != last {
+			t.Errorf("block %d, whose last irreversible one is %d, before a proper one: %t", h.BlockNum, h.LIB(), h.PrecedesProper())
+		}
+		if !bytes.Equal(snapshotOf(t, c), raw) {
+			t.Errorf("a snapshot of %d bytes is written as another one than that of %d bytes", len(file), len(raw))
+		}
+		for _, b := range blocksOf(t, dir, last+1) {
+			if err := c.Replay(b, nil, execute.Irreversible); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.Head().Finality.Digest().String(); got != springDigests[16] {
+			t.Errorf("the finality digest of block %d is %s", c.Head().BlockNum, got)
+		}
+	}
+}
+
+// withOlderPart puts the older rules' part into a snapshot's row of the head, which has none.
+func withOlderPart(raw []byte, h *consensus.HeaderState) []byte {
+	const name = "eosio::chain::block_state\x00"
+	start := bytes.Index(raw, []byte(name)) // behind the section's size and the number of its rows
+	row := start + len(name)
+	part := h.Append([]byte{1})
+	size := binary.LittleEndian.Uint64(raw[start-16:]) + uint64(len(part)-1)
+	return slices.Concat(binary.LittleEndian.AppendUint64(bytes.Clone(raw[:start-16]), size), raw[start-8:row], part, raw[row+1:])
+}
+
+// partsOf names the parts that a snapshot's row of the head has.
+func partsOf(t *testing.T, c *chain.Chain) (names []string) {
+	t.Helper()
+	if err := c.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	v, err := c.View()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	var b bytes.Buffer
+	if err := snapshot.Export(snapshot.NewJSON(&b), v, c.Standing(), snapshot.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		State struct {
+			Rows []map[string]json.RawMessage
+		} `json:"eosio::chain::block_state"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &all); err != nil || len(all.State.Rows) != 1 {
+		t.Fatalf("%d rows, %v", len(all.State.Rows), err)
+	}
+	return slices.Sorted(maps.Keys(all.State.Rows[0]))
 }
 
 // blocksOf are the blocks of a log from one on.

@@ -97,10 +97,10 @@ func TestBlocksOfSpringsForkDatabaseAreRead(t *testing.T) {
 			t.Errorf("block %d is %s, want %s", i, b.ID(), list[i].ID)
 		}
 	}
-	if _, err := c.Fork().Load("nowhere", c.Features()); err != nil {
+	if _, err := c.Fork().Load("nowhere"); err != nil {
 		t.Error(err)
 	}
-	if err := c.Fork().Decode(whole, "there", c.Features()); err == nil ||
+	if err := c.Fork().Decode(whole, "there"); err == nil ||
 		!strings.Contains(err.Error(), consensus.ErrSpring.Error()) {
 		t.Errorf("as a file of Leap: %v", err)
 	}

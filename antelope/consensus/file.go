@@ -29,12 +29,12 @@ const maxFile = 4 << 30
 // Load reads nodeos' file, and tells whether it is there; if it is not, the fork
 // database does not change. A file of Spring is an error that wraps ErrSpring. Nodeos
 // deletes the file then; here that is the caller's to do, once nothing depends on it any more.
-func (f *ForkDatabase) Load(path string, set *feature.Set) (found bool, err error) {
+func (f *ForkDatabase) Load(path string) (found bool, err error) {
 	b, found, err := readFile(path)
 	if !found || err != nil {
 		return found, err
 	}
-	return true, f.Decode(b, path, set)
+	return true, f.Decode(b, path)
 }
 
 // readFile reads a fork database, if there is one.
@@ -104,7 +104,7 @@ func (f *ForkDatabase) orderedNodes() []*branchNode {
 	written := map[*branchNode]bool{}
 	for len(others)+len(valid) > 0 {
 		next := &valid
-		if len(valid) == 0 || len(others) > 0 && better(valid[0].HeaderState, others[0].HeaderState) {
+		if len(valid) == 0 || len(others) > 0 && f.better(valid[0].HeaderState, others[0].HeaderState) {
 			next = &others
 		}
 		// A change of schedule can take the irreversible block back, and put a block
@@ -122,8 +122,8 @@ func (f *ForkDatabase) orderedNodes() []*branchNode {
 
 // Decode replaces what f holds by the content of nodeos' file, which must fit
 // together; path is for the messages. If it fails, f is unchanged.
-func (f *ForkDatabase) Decode(b []byte, path string, set *feature.Set) error {
-	loaded, err := decodeFile(b, path, set)
+func (f *ForkDatabase) Decode(b []byte, path string) error {
+	loaded, err := decodeFile(b, path, f.set)
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (f *ForkDatabase) Decode(b []byte, path string, set *feature.Set) error {
 }
 
 func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) {
-	f := NewForkDatabase()
+	f := NewForkDatabase(set)
 	r := serial.NewReader(b)
 	if magic := r.Uint32(); r.Err() == nil && magic != fileMagic {
 		return nil, exception.New(exception.ForkDatabase,
@@ -162,7 +162,7 @@ func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) 
 		if r.Err() != nil {
 			break
 		}
-		if err := f.restore(&branchNode{BlockState: s, valid: valid}, set); err != nil {
+		if err := f.restore(&branchNode{BlockState: s, valid: valid}); err != nil {
 			return nil, fmt.Errorf("fork database file '%s', block at offset %d: %w", path, offset, err)
 		}
 	}
@@ -176,7 +176,7 @@ func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) 
 
 // restore adds a block from a file after checking it as far as that goes without
 // applying it.
-func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
+func (f *ForkDatabase) restore(n *branchNode) error {
 	previous := f.blockOrRoot(n.Header.Previous)
 	switch {
 	case n.Block == nil:
@@ -189,7 +189,7 @@ func (f *ForkDatabase) restore(n *branchNode, set *feature.Set) error {
 		return exception.New(exception.ForkDatabase, "block does not fit the one before it")
 	}
 	if added := n.Activations(); added != nil {
-		if err := set.Check(n.Header.Timestamp.TimePoint(), previous.Activated, added); err != nil {
+		if err := f.set.Check(n.Header.Timestamp.TimePoint(), previous.Activated, added); err != nil {
 			return exception.Wrap(exception.ForkDatabase, err,
 				"serialized fork database is incompatible with configured protocol features")
 		}
@@ -208,7 +208,7 @@ func (f *ForkDatabase) restoreHead(id types.Checksum256, path string) error {
 	case candidate == nil && f.head != f.root:
 		return exception.New(exception.ForkDatabase,
 			"head not set to root despite no better option available; '${filename}' is likely corrupted", "filename", path)
-	case candidate != nil && better(candidate.HeaderState, f.head.HeaderState):
+	case candidate != nil && f.better(candidate.HeaderState, f.head.HeaderState):
 		return exception.New(exception.ForkDatabase,
 			"head not set to best available option available; '${filename}' is likely corrupted", "filename", path)
 	}

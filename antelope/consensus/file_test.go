@@ -45,12 +45,12 @@ func TestFilesThatDoNotFitTogetherAreRefused(t *testing.T) {
 	n := forkedNode(t)
 	whole := encode(t, n)
 	reload(t, n)
-	f := NewForkDatabase()
+	f := NewForkDatabase(n.set)
 	f.Reset(Head{HeaderState: n.db.Root().HeaderState})
 	before, _ := f.Encode()
-	refuse := func(name string, b []byte, set *feature.Set, kind *exception.Kind) {
+	refuse := func(name string, b []byte, kind *exception.Kind) {
 		t.Helper()
-		if err := f.Decode(b, "file", set); err == nil || kind != nil && !exception.Is(err, kind) {
+		if err := f.Decode(b, "file"); err == nil || kind != nil && !exception.Is(err, kind) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if after, _ := f.Encode(); string(after) != string(before) {
@@ -62,25 +62,25 @@ func TestFilesThatDoNotFitTogetherAreRefused(t *testing.T) {
 		b[at] = to
 		return b
 	}
-	refuse("empty", nil, n.set, nil)
-	refuse("magic", change(0, 1), n.set, exception.ForkDatabase)
-	refuse("version", change(4, 2), n.set, exception.ForkDatabase)
-	refuse("head", change(len(whole)-1, whole[len(whole)-1]^1), n.set, exception.ForkDatabase)
-	refuse("longer", append(whole[:len(whole):len(whole)], 0), n.set, nil)
+	refuse("empty", nil, nil)
+	refuse("magic", change(0, 1), exception.ForkDatabase)
+	refuse("version", change(4, 2), exception.ForkDatabase)
+	refuse("head", change(len(whole)-1, whole[len(whole)-1]^1), exception.ForkDatabase)
+	refuse("longer", append(whole[:len(whole):len(whole)], 0), nil)
 	for i := 8; i < len(whole); i += 97 {
-		refuse("cut off", whole[:i], n.set, nil)
+		refuse("cut off", whole[:i], nil)
 	}
 	oldHead := append(append([]byte(nil), whole[:len(whole)-32]...), n.db.Root().ID.Append(nil)...)
-	refuse("a head that is not the best", oldHead, n.set, exception.ForkDatabase)
+	refuse("a head that is not the best", oldHead, exception.ForkDatabase)
 
 	dir := t.TempDir()
-	if _, err := f.Load(dir, n.set); err == nil {
+	if _, err := f.Load(dir); err == nil {
 		t.Error("a folder is loaded")
 	}
 	if err := f.Save(filepath.Join(dir, "none", FileName)); err == nil {
 		t.Error("saved to a folder that is not there")
 	}
-	if err := NewForkDatabase().Save(filepath.Join(dir, FileName)); !exception.Is(err, exception.ForkDatabase) {
+	if err := NewForkDatabase(feature.NewSet()).Save(filepath.Join(dir, FileName)); !exception.Is(err, exception.ForkDatabase) {
 		t.Errorf("saved without a root: %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
@@ -96,10 +96,10 @@ func TestAFileWithFeaturesThatAreNotRecognisedIsRefused(t *testing.T) {
 	d, _ := n.set.Digest(feature.GetSender)
 	n.produce(1, d)
 	b := encode(t, n)
-	if err := NewForkDatabase().Decode(b, "file", n.set); err != nil {
+	if err := NewForkDatabase(n.set).Decode(b, "file"); err != nil {
 		t.Fatal(err)
 	}
-	err := NewForkDatabase().Decode(b, "file", feature.NewSet())
+	err := NewForkDatabase(feature.NewSet()).Decode(b, "file")
 	if !exception.Is(err, exception.ForkDatabase) {
 		t.Errorf("unknown feature: %v", err)
 	}
@@ -114,8 +114,8 @@ func TestFilesHaveTheOrderOfTheOriginals(t *testing.T) {
 	for range r.Varuint32() {
 		b, valid := readBlockState(r)
 		if last != nil {
-			equal := !better(b.HeaderState, last.HeaderState) && !better(last.HeaderState, b.HeaderState)
-			if better(last.HeaderState, b.HeaderState) || equal && valid && !lastValid {
+			equal := !n.db.better(b.HeaderState, last.HeaderState) && !n.db.better(last.HeaderState, b.HeaderState)
+			if n.db.better(last.HeaderState, b.HeaderState) || equal && valid && !lastValid {
 				t.Errorf("block %d (valid %v) after block %d (valid %v)", b.BlockNum, valid, last.BlockNum, lastValid)
 			}
 			if equal && valid != lastValid {
@@ -139,8 +139,8 @@ func TestEqualForksHaveTheOrderThatNodeosGivesThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := NewForkDatabase()
-	if found, err := f.Load(path, builtinSet(t)); !found || err != nil {
+	f := NewForkDatabase(builtinSet(t))
+	if found, err := f.Load(path); !found || err != nil {
 		t.Fatalf("load: %v, %v", found, err)
 	}
 	got, err := f.Encode()
@@ -185,7 +185,7 @@ func TestIDsAreComparedAsWords(t *testing.T) {
 // A schedule that returns to a producer who has long been away takes the
 // irreversible block back: blocks are then better than those that follow them.
 func TestFilesKeepBlocksBehindTheOnesTheyFollow(t *testing.T) {
-	f := NewForkDatabase()
+	f := NewForkDatabase(feature.NewSet())
 	g := types.DefaultGenesis()
 	f.Reset(Head{HeaderState: Genesis(&g)})
 	prev := f.Root().HeaderState
@@ -206,8 +206,8 @@ func TestFilesKeepBlocksBehindTheOnesTheyFollow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := NewForkDatabase()
-	if err := again.Decode(b, "file", feature.NewSet()); err != nil {
+	again := NewForkDatabase(feature.NewSet())
+	if err := again.Decode(b, "file"); err != nil {
 		t.Fatal(err)
 	}
 	if again.PendingHead().ID != last.ID || again.Len() != 5 {
@@ -248,7 +248,7 @@ func FuzzHeaderState(f *testing.F) {
 
 func FuzzForkDatabaseFile(f *testing.F) {
 	g := types.DefaultGenesis()
-	db := NewForkDatabase()
+	db := NewForkDatabase(feature.NewSet())
 	db.Reset(Head{HeaderState: Genesis(&g)})
 	b, _ := db.Encode()
 	f.Add(b)
@@ -272,16 +272,16 @@ func FuzzForkDatabaseFile(f *testing.F) {
 	b, _ = db.Encode()
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		db := NewForkDatabase()
-		if db.Decode(b, "file", feature.NewSet()) != nil {
+		db := NewForkDatabase(feature.NewSet())
+		if db.Decode(b, "file") != nil {
 			return
 		}
 		packed, err := db.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := NewForkDatabase()
-		if err := again.Decode(packed, "file", feature.NewSet()); err != nil {
+		again := NewForkDatabase(feature.NewSet())
+		if err := again.Decode(packed, "file"); err != nil {
 			t.Fatal(err)
 		}
 		if repacked, _ := again.Encode(); string(repacked) != string(packed) {

@@ -100,6 +100,11 @@ func (p *PendingHeader) Finish(
 			return nil, err
 		}
 	}
+	if recoverKey != nil {
+		if err := s.checkNewFinalizers(); err != nil {
+			return nil, err
+		}
+	}
 	return s, nil
 }
 

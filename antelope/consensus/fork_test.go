@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/feature"
 	"tarn/antelope/types"
 )
 
@@ -179,14 +180,14 @@ func TestTheForkDatabaseSurvivesItsFile(t *testing.T) {
 func reload(t *testing.T, n *node) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), FileName)
-	if found, err := NewForkDatabase().Load(path, n.set); found || err != nil {
+	if found, err := NewForkDatabase(n.set).Load(path); found || err != nil {
 		t.Fatalf("no file: %v, %v", found, err)
 	}
 	if err := n.db.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	again := NewForkDatabase()
-	if found, err := again.Load(path, n.set); !found || err != nil {
+	again := NewForkDatabase(n.set)
+	if found, err := again.Load(path); !found || err != nil {
 		t.Fatalf("load: %v, %v", found, err)
 	}
 	a, errA := n.db.Encode()
@@ -407,7 +408,7 @@ func TestManyBlocksOfOneParentGoAtOnce(t *testing.T) {
 		binary.BigEndian.PutUint32(s.ID[:], num)
 		return &BlockState{HeaderState: s, Block: &types.SignedBlock{}}
 	}
-	f, root := NewForkDatabase(), state(1, 0, types.Checksum256{})
+	f, root := NewForkDatabase(feature.NewSet()), state(1, 0, types.Checksum256{})
 	f.Reset(Head{HeaderState: root.HeaderState})
 	const siblings = 80_000
 	won := state(2, 1, root.ID)

@@ -1,12 +1,11 @@
 package consensus
 
 import (
-	"cmp"
-	"encoding/binary"
 	"slices"
 	"sync"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/feature"
 	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
@@ -16,14 +15,15 @@ import (
 // the best one that there is; a node in irreversible mode follows PendingHead with
 // headers only and leaves Head at what it has applied.
 //
-// A branch is better if more of it is irreversible, then if it is longer. Between
-// equals the one that came first stays, as far as nodeos lets it: adding any block
-// makes the one with the lowest id the head, ids being compared as compareIDs does.
+// A branch is better as [order] says. Between equals the one that came first stays, as
+// far as nodeos lets it: adding any block makes the one with the lowest id the head,
+// ids being compared as compareIDs does.
 //
 // All methods may be called from all goroutines. Block states are immutable, so
 // that what a method returns stays good; the slices that it returns are the
 // caller's.
 type ForkDatabase struct {
+	order
 	mu       sync.RWMutex
 	root     *BlockState
 	rooted   *finality.Validation // after the root, nil before the genesis block of Savanna's rules
@@ -41,10 +41,10 @@ type branchNode struct {
 	validation *finality.Validation // after a valid block from the genesis block of Savanna's rules on
 }
 
-// NewForkDatabase returns a fork database without a root; Reset or Load gives it
-// one.
-func NewForkDatabase() *ForkDatabase {
-	f := &ForkDatabase{}
+// NewForkDatabase returns a fork database without a root, for a chain with these
+// features; Reset or Load gives it one.
+func NewForkDatabase(set *feature.Set) *ForkDatabase {
+	f := &ForkDatabase{order: order{set}}
 	f.clear()
 	return f
 }
@@ -53,56 +53,6 @@ func (f *ForkDatabase) clear() {
 	f.blocks = map[types.Checksum256]*branchNode{}
 	f.children = map[types.Checksum256][]*branchNode{}
 	f.ranks = [2][]*branchNode{}
-}
-
-// better tells whether a is preferred to b: whatever their ids (Leap: first_preferred), but
-// for proper blocks, where they decide at the end.
-func better(a, b *HeaderState) bool {
-	if a.IsProper() || b.IsProper() {
-		return compareProper(a, b) > 0
-	}
-	return cmp.Or(cmp.Compare(a.LIB(), b.LIB()), cmp.Compare(a.BlockNum, b.BlockNum)) > 0
-}
-
-// compareProper compares blocks one of which is a proper one, which then is preferred. Of two the
-// one is that claims the newer certificate, that is later, or whose id is greater (Spring:
-// fork_database.cpp, by_best_branch_if_t).
-func compareProper(a, b *HeaderState) int {
-	if !a.IsProper() || !b.IsProper() {
-		if a.IsProper() {
-			return 1
-		}
-		return -1
-	}
-	return cmp.Or(
-		cmp.Compare(a.Finality.Core.ClaimTime(), b.Finality.Core.ClaimTime()),
-		cmp.Compare(a.Finality.Time(), b.Finality.Time()),
-		a.ID.Compare(b.ID),
-	)
-}
-
-// compareIDs compares ids as four words in the byte order of nodeos' machines, with
-// the first byte of a word the least significant one (Leap: sha256_less). The number
-// at the start of an id thus weighs less than the four bytes of the hash after it.
-func compareIDs(a, b *types.Checksum256) int {
-	for i := 0; i < len(a); i += 8 {
-		if c := cmp.Compare(binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:])); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-// rank orders from the worst to the best; of equals the lowest id is the best.
-func rank(a, b *branchNode) int {
-	if a.IsProper() || b.IsProper() {
-		return compareProper(a.HeaderState, b.HeaderState)
-	}
-	return cmp.Or(
-		cmp.Compare(a.LIB(), b.LIB()),
-		cmp.Compare(a.BlockNum, b.BlockNum),
-		compareIDs(&b.ID, &a.ID),
-	)
 }
 
 func index(valid bool) int {
@@ -123,13 +73,13 @@ func (f *ForkDatabase) best(valid bool) *BlockState {
 
 func (f *ForkDatabase) enlist(n *branchNode) {
 	list := &f.ranks[index(n.valid)]
-	i, _ := slices.BinarySearchFunc(*list, n, rank)
+	i, _ := slices.BinarySearchFunc(*list, n, f.rank)
 	*list = slices.Insert(*list, i, n)
 }
 
 func (f *ForkDatabase) delist(n *branchNode) {
 	list := &f.ranks[index(n.valid)]
-	if i, found := slices.BinarySearchFunc(*list, n, rank); found {
+	if i, found := slices.BinarySearchFunc(*list, n, f.rank); found {
 		*list = slices.Delete(*list, i, i+1)
 	}
 }
@@ -166,7 +116,7 @@ func (f *ForkDatabase) Head() *BlockState {
 func (f *ForkDatabase) PendingHead() *BlockState {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if b := f.best(false); b != nil && better(b.HeaderState, f.head.HeaderState) {
+	if b := f.best(false); b != nil && f.better(b.HeaderState, f.head.HeaderState) {
 		return b
 	}
 	return f.head
@@ -281,7 +231,7 @@ func (f *ForkDatabase) MarkValid(id types.Checksum256, v *finality.Validation) e
 	f.delist(n)
 	n.valid, n.validation = true, v
 	f.enlist(n)
-	if b := f.best(true); better(b.HeaderState, f.head.HeaderState) {
+	if b := f.best(true); f.better(b.HeaderState, f.head.HeaderState) {
 		f.head = b
 	}
 	return nil

@@ -16,21 +16,22 @@ type Head struct {
 	Validation *finality.Validation // nil before the genesis block
 }
 
-// ProperHead is where a chain stands whose newest block is s, a proper one, without the signatures of
-// the block.
-func ProperHead(s *finality.State, v *finality.Validation) Head {
-	return Head{properHeaderState(s, &types.SignedBlockHeader{BlockHeader: s.Header}, nil), v}
+// SavannaHead is where a chain stands after the block s, if proper blocks follow it, without the
+// signatures of the block.
+func SavannaHead(s *finality.State, v *finality.Validation) Head {
+	return Head{savannaHeaderState(s, &types.SignedBlockHeader{BlockHeader: s.Header}, nil), v}
 }
 
 // Append appends the encoding in the state: before the genesis block that of the header state, which
-// begins with the block's number, else a zero, which no block has as number, and both rules' parts.
-// docs/formats/antelope-state.md has the table.
+// begins with the block's number, else a zero, which no block has as number, the part of the older rules
+// while they hold for the next block, and Savanna's. docs/formats/antelope-state.md has the table.
 func (h Head) Append(b []byte) []byte {
 	if h.Finality == nil {
 		return h.HeaderState.Append(b)
 	}
 	b = serial.AppendUint32(b, 0)
-	if b = serial.AppendBool(b, !h.IsProper()); !h.IsProper() {
+	older := !h.PrecedesProper()
+	if b = serial.AppendBool(b, older); older {
 		b = h.HeaderState.Append(b)
 	} else {
 		b = types.AppendSignatures(h.Header.ProducerSignature.Append(b), h.AdditionalSignatures)
@@ -47,7 +48,7 @@ func DecodeHead(b []byte) (Head, error) {
 	return h, nil
 }
 
-// Read decodes what Append encodes.
+// Read decodes what Append encodes. The block before the first proper one may have both parts.
 func (h *Head) Read(r *serial.Reader) {
 	*h = Head{HeaderState: new(HeaderState)}
 	ahead := *r
@@ -56,10 +57,10 @@ func (h *Head) Read(r *serial.Reader) {
 		return
 	}
 	r.Uint32()
-	transition := r.Bool()
+	older := r.Bool()
 	var signature types.Signature
 	var more []types.Signature
-	if transition {
+	if older {
 		h.HeaderState.Read(r)
 	} else {
 		signature.Read(r)
@@ -71,14 +72,14 @@ func (h *Head) Read(r *serial.Reader) {
 	switch {
 	case r.Err() != nil:
 		return
-	case transition == f.IsProper(), transition && f.ID != h.ID:
+	case older && (f.IsProper() || f.ID != h.ID):
 		r.Fail(serial.ErrValue)
 		return
-	case transition:
+	case older:
 		h.Finality = f
 	default:
 		header := types.SignedBlockHeader{BlockHeader: f.Header, ProducerSignature: signature}
-		h.HeaderState = properHeaderState(f, &header, more)
+		h.HeaderState = savannaHeaderState(f, &header, more)
 	}
 	h.Validation = v
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tarn/antelope/exception"
+	"tarn/antelope/feature"
 	"tarn/antelope/types"
 )
 
@@ -209,8 +210,10 @@ func TestIrreversibilityFollowsTheModel(t *testing.T) {
 
 // tree is the fork database as a list.
 type tree struct {
+	order
 	root, head *BlockState
 	blocks     []*branchNode // in the order of adding
+	savanna    *feature.Active
 }
 
 func (m *tree) find(id types.Checksum256) *branchNode {
@@ -234,8 +237,8 @@ func lower(a, b types.Checksum256) bool {
 
 func (m *tree) best(valid bool) (best *branchNode) {
 	for _, n := range m.blocks {
-		if n.valid == valid && (best == nil || better(n.HeaderState, best.HeaderState) ||
-			!better(best.HeaderState, n.HeaderState) && lower(n.ID, best.ID)) {
+		if n.valid == valid && (best == nil || m.better(n.HeaderState, best.HeaderState) ||
+			!m.better(best.HeaderState, n.HeaderState) && lower(n.ID, best.ID)) {
 			best = n
 		}
 	}
@@ -277,6 +280,9 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 		next := &BlockState{HeaderState: &HeaderState{Progress: Progress{
 			BlockNum: b.BlockNum + 1, Irreversible: b.Irreversible + uint32(max(0, rng.IntN(6)-3)),
 		}}}
+		if next.Activated = b.Activated; rng.IntN(20) == 0 {
+			next.Activated = m.savanna
+		}
 		next.Header.Previous, next.Header.ActionMRoot = b.ID, leaf(rng)
 		next.ID = next.Header.ID()
 		if err := f.Add(next, false); err != nil {
@@ -301,7 +307,7 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 		}
 		if known != nil && !known.valid {
 			known.valid = true
-			if best := m.best(true); better(best.HeaderState, m.head.HeaderState) {
+			if best := m.best(true); m.better(best.HeaderState, m.head.HeaderState) {
 				m.head = best.BlockState
 			}
 		}
@@ -336,7 +342,7 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 
 func (m *tree) check(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 	pending := m.head
-	if best := m.best(false); best != nil && better(best.HeaderState, m.head.HeaderState) {
+	if best := m.best(false); best != nil && m.better(best.HeaderState, m.head.HeaderState) {
 		pending = best.BlockState
 	}
 	switch {
@@ -387,14 +393,16 @@ func (m *tree) check(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 }
 
 func TestForkDatabaseFollowsTheModel(t *testing.T) {
+	set := builtinSet(t)
+	digest, _ := set.Digest(feature.Savanna)
 	seed := rand.Uint64()
 	for round := range uint64(15) {
 		rng := rand.New(rand.NewPCG(seed, round))
-		f := NewForkDatabase()
+		f := NewForkDatabase(set)
 		root := &HeaderState{Progress: Progress{BlockNum: 10}}
 		root.ID = types.Checksum256{0, 0, 0, 10}
 		f.Reset(Head{HeaderState: root})
-		m := &tree{root: f.Root(), head: f.Head()}
+		m := &tree{order: order{set}, root: f.Root(), head: f.Head(), savanna: feature.NewActive(digest)}
 		for i := range 500 {
 			did := m.step(t, rng, f)
 			if wrong := m.check(t, rng, f); wrong != "" {

@@ -31,8 +31,9 @@ func newNode(t *testing.T) *node {
 	t.Helper()
 	g := types.DefaultGenesis()
 	g.InitialTimestamp = 1577836800000000 // 2020-01-01
+	set := builtinSet(t)
 	n := &node{
-		t: t, db: NewForkDatabase(), set: builtinSet(t),
+		t: t, db: NewForkDatabase(set), set: set,
 		own: map[types.Name]uint32{}, log: map[uint32]types.Checksum256{},
 		bad: map[types.Checksum256]bool{}, seen: map[types.Checksum256]*types.SignedBlock{},
 	}

@@ -103,6 +103,34 @@ func TestSafetiesAreKeptForAllKeys(t *testing.T) {
 	}
 }
 
+// A key that remembers nothing is not written, as nodeos never votes with one that is locked on nothing; and
+// what earlier releases wrote of such keys is left out.
+func TestKeysThatRememberNothingAreNotInTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), SafetyFileName)
+	voted := Safety{Last: Voted{ID: types.Checksum256{1}, Time: 7}, Lock: Voted{ID: types.Checksum256{2}, Time: 5}}
+	mine, other := types.BLSPublicKey{1}, types.BLSPublicKey{2}
+	old := appendSafeties([]keptSafety{{key: other}, {key: types.BLSPublicKey{3}, Safety: voted}, {key: mine}})
+	if err := os.WriteFile(path, old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenSafeties(vfs.OS, path, []types.BLSPublicKey{mine, {4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(map[types.BLSPublicKey]Safety{{4}: voted}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := parseSafeties(b)
+	if err != nil || len(list) != 2 || list[0] != (keptSafety{types.BLSPublicKey{3}, voted}) ||
+		list[1] != (keptSafety{types.BLSPublicKey{4}, voted}) {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
 func FuzzSafetyFile(f *testing.F) {
 	f.Add(appendSafeties([]keptSafety{{key: types.BLSPublicKey{1}, Safety: Safety{OtherBranch: 3}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -55,6 +55,9 @@ func OpenSafeties(files vfs.FS, path string, keys []types.BLSPublicKey) (*Safeti
 		own[k] = Safety{}
 	}
 	for _, e := range list {
+		if e.Safety == (Safety{}) { // earlier releases wrote that of keys that had not voted
+			continue
+		}
 		if _, configured := own[e.key]; configured {
 			own[e.key] = e.Safety
 		} else {
@@ -79,7 +82,8 @@ func (s *Safeties) Get(key types.BLSPublicKey) (Safety, bool) {
 }
 
 // Save makes durable what finalizers of configured keys remember from now on; keys without a change
-// are left out. No vote that follows from it may leave before Save has returned without an error.
+// are left out. A key that remembers nothing is not in the file: nodeos would take zeros for a lock, and
+// never vote with that key. No vote that follows from it may leave before Save has returned without an error.
 // After an error either may be on the disk, and what Get returns is the old.
 func (s *Safeties) Save(changed map[types.BLSPublicKey]Safety) error {
 	next := slices.Clone(s.own)
@@ -88,7 +92,8 @@ func (s *Safeties) Save(changed map[types.BLSPublicKey]Safety) error {
 			next[i].Safety = v
 		}
 	}
-	if err := vfs.WriteDurably(s.files, s.path, appendSafeties(slices.Concat(s.others, next))); err != nil {
+	known := slices.DeleteFunc(slices.Concat(s.others, next), func(e keptSafety) bool { return e.Safety == (Safety{}) })
+	if err := vfs.WriteDurably(s.files, s.path, appendSafeties(known)); err != nil {
 		return fmt.Errorf("write the finalizers' safety file %s: %w", s.path, err)
 	}
 	s.own = next

@@ -50,6 +50,12 @@ func (s *State) Time() types.BlockTimestamp { return s.Header.Timestamp }
 // IsProper tells whether the block follows Savanna's rules alone, and not those before as well.
 func (s *State) IsProper() bool { return s.Header.IsProper() }
 
+// ProposesFinalizers tells whether the block's header proposes finalizers.
+func (s *State) ProposesFinalizers() bool {
+	n := len(s.Proposed)
+	return s.Core.IsGenesis() || n > 0 && s.Proposed[n-1].Block == s.Num()
+}
+
 // Policies are those whose finalizers vote for the block: the active one, and the pending one if there is one.
 func (s *State) Policies() []*types.FinalizerPolicy {
 	list := []*types.FinalizerPolicy{s.Finalizers}

@@ -114,6 +114,19 @@ func (f *Finalizers) safetyOf(k types.BLSPublicKey) finality.Safety {
 	return f.initial
 }
 
+// save makes durable what some of the finalizers remember from now on, and where the others begin that
+// remember nothing, as nodeos does: it may go on with the file (Spring: set_default_safety_information,
+// save_finalizer_safety_info).
+func (f *Finalizers) save(changed map[types.BLSPublicKey]finality.Safety) error {
+	for i := range f.keys {
+		k := f.keys[i].public
+		if _, ok := changed[k]; !ok {
+			changed[k] = f.safetyOf(k)
+		}
+	}
+	return f.safeties.Save(changed)
+}
+
 // Vote votes for a block whose header, or whose execution, was found good: once for each finalizer
 // that is in a policy of the block and may vote. What that leads to is durable when it returns. After
 // an error no vote was cast.
@@ -140,7 +153,7 @@ func (f *Finalizers) Vote(s *finality.State) ([]finality.Vote, error) {
 	if len(votes) == 0 {
 		return nil, nil
 	}
-	if err := f.safeties.Save(changed); err != nil {
+	if err := f.save(changed); err != nil {
 		return nil, fmt.Errorf("vote for block %d: %w", s.Num(), err)
 	}
 	f.voted = true
@@ -181,7 +194,7 @@ func (f *Finalizers) Learn(s *finality.State, qc *types.QuorumCertificate) error
 	if len(changed) == 0 {
 		return nil
 	}
-	if err := f.safeties.Save(changed); err != nil {
+	if err := f.save(changed); err != nil {
 		return fmt.Errorf("learn of votes for block %d: %w", s.Num(), err)
 	}
 	return nil

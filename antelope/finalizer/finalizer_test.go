@@ -116,6 +116,30 @@ func TestFinalizersVoteOnceForABlock(t *testing.T) {
 	}
 }
 
+// One finalizer's vote makes durable where the others begin too: who goes on with the file must not take them
+// for finalizers that are locked on nothing, which never vote.
+func TestFinalizersThatHaveNotVotedAreInTheSafetyFile(t *testing.T) {
+	c, files := newChain(t), node(t)
+	f := open(t, files, c)
+	keys, b := f.Keys(), c.next(c.tips[0], false)
+	alone := *b
+	alone.Finalizers = &types.FinalizerPolicy{Threshold: 1, Finalizers: []types.Finalizer{{Weight: 1, Key: keys[1]}}}
+	if votes, err := f.Vote(&alone); err != nil || len(votes) != 1 || votes[0].Key != keys[1] {
+		t.Fatalf("%d votes, %v", len(votes), err)
+	}
+	s, err := finality.OpenSafeties(files, "/node/finalizers/"+finality.SafetyFileName, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := finality.Remember(c.tips[0].Ref())
+	if got, _ := s.Get(keys[0]); got != (finality.Safety{Last: ref, Lock: ref}) {
+		t.Errorf("who has not voted remembers %+v, and begins with %+v", got, ref)
+	}
+	if got, _ := s.Get(keys[1]); got.Last.ID != b.ID {
+		t.Errorf("who voted for %s remembers %+v", b.ID, got)
+	}
+}
+
 func TestASecondProcessDoesNotVote(t *testing.T) {
 	c, dir := newChain(t), t.TempDir()
 	f, err := Open(Options{Keys: twoKeys(), Dir: dir})

@@ -121,8 +121,8 @@ func (n *Node) tellForeign() {
 // leftBlocks are the blocks of nodeos' file, Leap's or Spring's, each after the one that it follows:
 // first those that lead to its head, so that the head will be the same.
 func leftBlocks(path string, set *feature.Set) (blocks []*types.SignedBlock, found bool, err error) {
-	f := consensus.NewForkDatabase()
-	found, err = f.Load(path, set)
+	f := consensus.NewForkDatabase(set)
+	found, err = f.Load(path)
 	if errors.Is(err, consensus.ErrSpring) {
 		blocks, err = consensus.SpringBlocks(path)
 		return blocks, true, err

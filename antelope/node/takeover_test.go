@@ -215,8 +215,8 @@ func TestTheReversibleBlocksOfSpringAreTakenOver(t *testing.T) {
 	c := theChain(t)
 	dir, head := c.middle(t)
 	file := filepath.Join(dir, "blocks", blocklog.ReversibleDir, consensus.FileName)
-	leaps, set := consensus.NewForkDatabase(), feature.NewSet()
-	if _, err := leaps.Load(file, set); err != nil {
+	leaps := consensus.NewForkDatabase(feature.NewSet())
+	if _, err := leaps.Load(file); err != nil {
 		t.Fatal(err)
 	}
 	b := serial.AppendUint32(serial.AppendUint32(serial.AppendUint32(nil, 0x30510FDB), 3), 0)

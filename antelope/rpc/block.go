@@ -5,6 +5,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
+	"tarn/antelope/feature"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 )
@@ -211,7 +212,7 @@ func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	if q.api.best(q.api.Chain.Fork()).IsProper() {
+	if q.api.best(q.api.Chain.Fork()).IsActive(q.api.Features, feature.Savanna) { // so it is a Spring that is asked
 		return q.shownHeader(b, &n)
 	}
 	s := q.api.reversible(&n)
@@ -221,7 +222,7 @@ func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {
 	return appendHeaderState(b, s.HeaderState), nil
 }
 
-// shownHeader is what is shown as the header state of any block on a chain with Savanna's rules. The form
+// shownHeader is what is shown as the header state of any block on a chain where SAVANNA is active. The form
 // is that of the rules before, and all is empty that the block itself does not say (Spring:
 // get_block_header_state).
 func (q blocks) shownHeader(b []byte, n *blockName) ([]byte, error) {

@@ -229,17 +229,18 @@ func (q chain) getProducerSchedule(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	schedule := func(o object, key string, s *types.ProducerSchedule) object {
-		if s == nil || len(s.Producers) == 0 {
+	schedule := func(o object, key string, s *types.ProducerSchedule, evenEmpty bool) object {
+		if s == nil || len(s.Producers) == 0 && !evenEmpty {
 			return append(variant.AppendKey(o, key), "null"...)
 		}
 		return o.json(key, s)
 	}
 	o := object(append(b, '{')).json("active", head.ActiveSchedule)
-	o = schedule(o, "pending", head.Pending.Schedule)
+	// Spring tells that nothing waits by an empty schedule, until proper blocks follow.
+	o = schedule(o, "pending", head.PendingSchedule(), head.IsActive(q.api.Features, feature.Savanna) && !head.PrecedesProper())
 	proposed := &one.Global.ProposedSchedule
 	if one.Global.ProposedScheduleBlock == nil {
 		proposed = nil
 	}
-	return append(schedule(o, "proposed", proposed), '}'), nil
+	return append(schedule(o, "proposed", proposed, false), '}'), nil
 }

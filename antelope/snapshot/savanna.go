@@ -9,13 +9,15 @@ import (
 	"tarn/antelope/variant"
 )
 
-// headRow is block_state from version 8 on: the state by the rules before Savanna, and by Savanna's.
-// In transition there are both (Spring: snapshot_block_state_data_v8).
+// headRow is block_state from version 8 on: the state by the rules before Savanna, and by Savanna's. There
+// are both in transition, until proper blocks may follow: from there on nodeos takes a state with the older
+// part for one that such blocks do not follow (Spring: snapshot_block_state_data_v8,
+// transition_to_savanna).
 type headRow struct{ consensus.Head }
 
 func (r *headRow) Append(b []byte) []byte {
-	legacy := !r.IsProper()
-	if b = serial.AppendBool(b, legacy); legacy {
+	older := !r.PrecedesProper()
+	if b = serial.AppendBool(b, older); older {
 		b = r.HeaderState.Append(b)
 	}
 	if b = serial.AppendBool(b, r.Finality != nil); r.Finality == nil {
@@ -28,7 +30,8 @@ func (r *headRow) Append(b []byte) []byte {
 	return b
 }
 
-// Read decodes what Append encodes. A state by Savanna's rules needs the tree that goes with it.
+// Read decodes what Append encodes. A state by Savanna's rules needs the tree that goes with it. Alone it is
+// that of a block which proper ones follow; the last block before these may have both parts.
 func (r *headRow) Read(s *serial.Reader) {
 	r.Head = consensus.Head{}
 	if s.Bool() {
@@ -49,10 +52,10 @@ func (r *headRow) Read(s *serial.Reader) {
 	v.Read(s)
 	switch {
 	case s.Err() != nil:
-	case (r.HeaderState == nil) != f.IsProper(), r.HeaderState != nil && r.ID != f.ID:
-		s.Fail(serial.ErrValue)
 	case r.HeaderState == nil:
-		r.Head = consensus.ProperHead(f, v)
+		r.Head = consensus.SavannaHead(f, v)
+	case f.IsProper(), r.ID != f.ID:
+		s.Fail(serial.ErrValue)
 	default:
 		r.Finality, r.Validation = f, v
 	}
@@ -61,7 +64,7 @@ func (r *headRow) Read(s *serial.Reader) {
 func (r *headRow) AppendJSON(b []byte) []byte {
 	d := document{b: b}
 	d.object("", func() {
-		if !r.IsProper() {
+		if !r.PrecedesProper() {
 			d.key("bs_l")
 			d.b = headerRow{HeaderState: r.HeaderState}.AppendJSON(d.b)
 			d.rest = true

@@ -239,12 +239,7 @@ func sameSnapshots(t *testing.T, q *Quorum) {
 	must(t, q.Final(t.Context(), num+4, time.Minute))
 	var first []byte
 	for _, m := range q.Members() {
-		list, err := filepath.Glob(filepath.Join(m.Dir, "snapshots", fmt.Sprintf("snapshot-%08x*.bin", num)))
-		must(t, err)
-		if len(list) != 1 {
-			t.Fatalf("%s has %d snapshots of block %d", m.Name, len(list), num)
-		}
-		text, err := os.ReadFile(list[0])
+		text, err := os.ReadFile(snapshotAt(t, m, num))
 		must(t, err)
 		if first == nil {
 			first = text
