@@ -33,7 +33,8 @@ func production() []Option {
 				"4 on a node with a producer-name. A node without one ignores votes unless this is given"},
 		{Name: "signature-provider", Kind: Texts, Composing: true, Multitoken: true, Secret: true, Default: DevelopmentKey,
 			Help: "A key to sign blocks with, as <public key>=<type>:<data>; may be given many times.\n" +
-				"   KEY:<private key>\n   KEOSD:<url>  of a keosd whose wallet is unlocked\n"},
+				"   KEY:<private key>\n   KEOSD:<url>  of a keosd whose wallet is unlocked\n" +
+				"A key of a finalizer, to vote with, is PUB_BLS_...=KEY:PVT_BLS_...; KEOSD has none.\n"},
 		{Name: "greylist-account", Kind: Texts, Composing: true, Multitoken: true, Help: "An account that gets no more CPU and NET than its stake guarantees"},
 		{Name: "greylist-limit", Kind: Uint32, Default: "1000",
 			Help: "How many times its guaranteed share of CPU and NET an account may use while the chain is not " +
