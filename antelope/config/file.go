@@ -9,12 +9,13 @@ import (
 // file reads the text of a config.ini: lines of name = value, where everything
 // after a # is a comment and a line in brackets puts its text and a dot before the
 // names that follow (boost::program_options: parse_config_file). The error names all
-// lines that are not understood; the others are returned with it.
+// lines that are not understood; the others are returned with it. A byte order mark, with which some
+// editors begin a file, is skipped; nodeos takes it for a part of the first name.
 func (t *table) file(text, path string) ([]Assignment, error) {
 	var out []Assignment
 	var errs []error
 	prefix := ""
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
 		line, _, _ = strings.Cut(line, "#")
 		line = trim(line)
 		if line == "" {

@@ -34,6 +34,7 @@ func production() []Option {
 		{Name: "signature-provider", Kind: Texts, Composing: true, Multitoken: true, Secret: true, Default: DevelopmentKey,
 			Help: "A key to sign blocks with, as <public key>=<type>:<data>; may be given many times.\n" +
 				"   KEY:<private key>\n   KEOSD:<url>  of a keosd whose wallet is unlocked\n" +
+				"A key of a finalizer, to vote with, is PUB_BLS_...=KEY:PVT_BLS_...; KEOSD has none.\n" +
 				"What is malformed is left out with a line in the log. Where the feature SAVANNA is active, the node does " +
 				"not start with it, as Spring does.\n"},
 		{Name: "greylist-account", Kind: Texts, Composing: true, Multitoken: true, Help: "An account that gets no more CPU and NET than its stake guarantees"},

@@ -15,7 +15,7 @@ import (
 // value is what an option came to.
 type value struct {
 	option    *Option
-	texts     []string // Texts; of other kinds the first
+	texts     []string // Texts; of other kinds the first, of unsigned numbers as it was written
 	number    uint64   // unsigned kinds and bools; signed ones as two's complement
 	duration  time.Duration
 	defaulted bool
@@ -47,6 +47,14 @@ func (v *Values) Bool(name string) bool { return v.get(name, Flag, Switch, Bool)
 
 // Uint is the value of an unsigned option, 0 if there is none.
 func (v *Values) Uint(name string) uint64 { return v.get(name, Uint16, Uint32, Uint64).number }
+
+// written is an unsigned option as the operator wrote it: -1 is the largest number of its kind.
+func (v *Values) written(name string) string {
+	if x := v.get(name, Uint16, Uint32, Uint64); len(x.texts) > 0 {
+		return x.texts[0]
+	}
+	return ""
+}
 
 // Int is the value of a signed option.
 func (v *Values) Int(name string) int64 { return int64(v.get(name, Int32, Int64).number) }
@@ -149,6 +157,7 @@ func (x *value) parse(words []string, dashes string) error {
 	case Duration:
 		x.duration, ok = parseDuration(w)
 	case Uint16, Uint32, Uint64:
+		x.texts = words[:1]
 		x.number, ok = parseUnsigned(w, map[Kind]int{Uint16: 16, Uint32: 32, Uint64: 64}[o.Kind])
 	case Int32, Int64:
 		n, err := strconv.ParseInt(w, 10, map[Kind]int{Int32: 32, Int64: 64}[o.Kind])

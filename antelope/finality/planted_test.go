@@ -10,7 +10,7 @@ import (
 // notice it, and that none fails without.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	planted.Test(t, []planted.Fault{
-		{"a lock is forgotten", "safety.go", "case claimed <= f.Lock.Time && !s.Core.Extends(f.Lock.ID):", "case false:"},
+		{"a lock is forgotten", "safety.go", "case s.Core.ClaimTime() <= f.Lock.Time && !s.Core.Extends(f.Lock.ID):", "case false:"},
 		{"a vote after one for another branch is strong", "safety.go", "d, f.OtherBranch = WeakVote, f.Last.Time", "f.OtherBranch = f.Last.Time"},
 		{"weak votes make a strong certificate", "aggregate.go", "isStrong && v.strong.weight >= v.policy.Threshold", "isStrong && quorum"},
 		{"a finalizer votes twice at a time", "safety.go", "s.Time() <= f.Last.Time", "s.Time() < f.Last.Time"},

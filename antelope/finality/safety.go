@@ -36,19 +36,42 @@ const (
 	StrongVote
 )
 
-// Decide says how to vote for a block, and what to remember then.
-//
-// A finalizer votes once a time slot, in ascending order. It votes only for a block that extends
-// the one it is locked on, or that claims a newer certificate than the lock's. A strong vote says
-// that no vote since the claimed certificate was for another branch.
-func (f Safety) Decide(s *State) (Decision, Safety) {
-	claimed := s.Core.ClaimTime()
+// Rule is what forbids a vote.
+type Rule uint8
+
+// Rules.
+const (
+	Allowed     Rule = iota // nothing forbids the vote
+	NotProper               // the block is the genesis block of Savanna's rules
+	OncePerSlot             // a vote for a block of that time slot, or of a later one, was cast
+	NoLock                  // the finalizer remembers no block, and was not told where to begin
+	Locked                  // the block neither extends the lock (safety) nor claims a newer certificate (liveness)
+)
+
+// Forbids tells which rule forbids a vote for a block. A finalizer votes once a time slot, in ascending
+// order. It votes only for a block that extends the one it is locked on, or that claims a newer
+// certificate than the lock's.
+func (f Safety) Forbids(s *State) Rule {
 	switch {
-	case s.Core.IsGenesis(), !f.Last.none() && s.Time() <= f.Last.Time, f.Lock.none():
-		return NoVote, f
-	case claimed <= f.Lock.Time && !s.Core.Extends(f.Lock.ID):
+	case s.Core.IsGenesis():
+		return NotProper
+	case !f.Last.none() && s.Time() <= f.Last.Time:
+		return OncePerSlot
+	case f.Lock.none():
+		return NoLock
+	case s.Core.ClaimTime() <= f.Lock.Time && !s.Core.Extends(f.Lock.ID):
+		return Locked
+	}
+	return Allowed
+}
+
+// Decide says how to vote for a block, and what to remember then. A strong vote says that no vote
+// since the claimed certificate was for another branch.
+func (f Safety) Decide(s *State) (Decision, Safety) {
+	if f.Forbids(s) != Allowed {
 		return NoVote, f
 	}
+	claimed := s.Core.ClaimTime()
 	d := StrongVote
 	switch {
 	case f.Last.Time <= claimed:

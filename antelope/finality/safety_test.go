@@ -89,14 +89,15 @@ func TestSafetiesAreKeptForAllKeys(t *testing.T) {
 	if err := os.WriteFile(path, b[:100], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenSafeties(vfs.OS, path, nil); err == nil || !strings.Contains(err.Error(), path) {
+	if _, err := OpenSafeties(vfs.OS, path, nil); err == nil || !strings.Contains(err.Error(), path) ||
+		!strings.Contains(err.Error(), "Do not remove it to go on with the same keys") {
 		t.Errorf("a damaged file is opened: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenSafeties(vfs.OS, path, []types.BLSPublicKey{mine}); err != nil {
-		t.Error(err)
+	if s, err = OpenSafeties(vfs.OS, path, []types.BLSPublicKey{mine}); err != nil || !s.Fresh() {
+		t.Errorf("without a file: %v", err)
 	}
 	if _, err := OpenSafeties(vfs.OS, filepath.Dir(path), nil); err == nil || errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a folder is opened: %v", err)

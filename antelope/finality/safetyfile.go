@@ -32,6 +32,7 @@ const safetyEntry = 1 + 96 + 2*(32+4+32) + 1
 type Safeties struct {
 	files  vfs.FS
 	path   string
+	fresh  bool         // there was no file
 	others []keptSafety // of keys that are not configured, in the file's order
 	own    []keptSafety // of those that are, ascending by key
 }
@@ -46,7 +47,7 @@ type keptSafety struct {
 // may vote against an earlier vote.
 func OpenSafeties(files vfs.FS, path string, keys []types.BLSPublicKey) (*Safeties, error) {
 	s := &Safeties{files: files, path: path}
-	list, err := readSafeties(files, path)
+	list, err := s.read()
 	if err != nil {
 		return nil, fmt.Errorf("read the finalizers' safety file %s: %w", path, err)
 	}
@@ -70,6 +71,9 @@ func OpenSafeties(files vfs.FS, path string, keys []types.BLSPublicKey) (*Safeti
 	slices.SortFunc(s.own, func(a, b keptSafety) int { return bytes.Compare(a.key[:], b.key[:]) })
 	return s, nil
 }
+
+// Fresh tells whether there was no file when the safeties were opened.
+func (s *Safeties) Fresh() bool { return s.fresh }
 
 // Get is what the finalizer of a configured key remembers.
 func (s *Safeties) Get(key types.BLSPublicKey) (Safety, bool) {
@@ -119,15 +123,22 @@ func (v *Voted) read(r *serial.Reader) {
 	v.Finality.Read(r)
 }
 
-func readSafeties(files vfs.FS, path string) ([]keptSafety, error) {
-	b, err := vfs.ReadFile(files, path, safetyLargest)
+func (s *Safeties) read() ([]keptSafety, error) {
+	b, err := vfs.ReadFile(s.files, s.path, safetyLargest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		s.fresh = true
 		return nil, nil
 	case err != nil:
 		return nil, err
 	}
-	return parseSafeties(b)
+	list, err := parseSafeties(b)
+	if err != nil {
+		return nil, fmt.Errorf("the file is damaged, or is no safety file. Do not remove it to go on with the same keys: "+
+			"they might vote against their earlier votes. Make new keys, and register and activate them. Or restore "+
+			"the newest copy of the file, if no key in it has voted since the copy was made: %w", err)
+	}
+	return list, nil
 }
 
 // parseSafeties decodes a file of version 0 or 1.

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -30,12 +31,14 @@ type Options struct {
 	Keys  []*crypto.BLSPrivateKey // one that is given twice is one finalizer's
 	Dir   string                  // finalizers-dir, made if need be
 	Files vfs.FS                  // nil for the disk's
+	Log   *slog.Logger            // nil for none
 }
 
 // Finalizers are those of a node. Any goroutine may call their methods.
 type Finalizers struct {
 	keys []key
 	lock io.Closer
+	log  *slog.Logger
 
 	mu       sync.Mutex
 	safeties *finality.Safeties
@@ -46,6 +49,7 @@ type Finalizers struct {
 type key struct {
 	private *crypto.BLSPrivateKey
 	public  types.BLSPublicKey
+	refusal refusal
 }
 
 // lockName is the name of the file that keeps two processes from voting with one safety file.
@@ -56,7 +60,10 @@ func Open(o Options) (*Finalizers, error) {
 	if o.Files == nil {
 		o.Files = vfs.OS
 	}
-	f := &Finalizers{}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &Finalizers{log: o.Log}
 	var public []types.BLSPublicKey
 	for _, k := range o.Keys {
 		p := k.Public()
@@ -64,7 +71,7 @@ func Open(o Options) (*Finalizers, error) {
 			continue // one finalizer, which votes once
 		}
 		public = append(public, p)
-		f.keys = append(f.keys, key{k, p})
+		f.keys = append(f.keys, key{private: k, public: p})
 	}
 	if err := vfs.MkdirAll(o.Files, o.Dir); err != nil {
 		return nil, fmt.Errorf("make the finalizers' folder: %w", err)
@@ -78,9 +85,14 @@ func Open(o Options) (*Finalizers, error) {
 		return nil, fmt.Errorf("lock the finalizers' folder %s: %w", o.Dir, err)
 	}
 	f.lock = lock
-	if f.safeties, err = finality.OpenSafeties(o.Files, filepath.Join(o.Dir, finality.SafetyFileName),
-		public); err != nil {
+	path := filepath.Join(o.Dir, finality.SafetyFileName)
+	if f.safeties, err = finality.OpenSafeties(o.Files, path, public); err != nil {
 		return nil, errors.Join(err, lock.Close())
+	}
+	if f.safeties.Fresh() {
+		f.log.Info(fmt.Sprintf("There is no safety file %s of finalizers: it is made with the first vote. Before the first "+
+			"use of a key this is as it should be. If one of the keys has voted before, stop the node and bring its "+
+			"finalizers-dir back, or use a new key: without the file it may vote against an earlier vote", path))
 	}
 	return f, nil
 }
@@ -140,8 +152,10 @@ func (f *Finalizers) Vote(s *finality.State) ([]finality.Vote, error) {
 		if !s.IsFinalizer(k.public) {
 			continue
 		}
-		decision, next := f.safetyOf(k.public).Decide(s)
+		safety := f.safetyOf(k.public)
+		decision, next := safety.Decide(s)
 		if decision == finality.NoVote {
+			k.refuse(f.log, &safety, s)
 			continue
 		}
 		vote, err := k.sign(s, decision == finality.StrongVote)
@@ -157,6 +171,11 @@ func (f *Finalizers) Vote(s *finality.State) ([]finality.Vote, error) {
 		return nil, fmt.Errorf("vote for block %d: %w", s.Num(), err)
 	}
 	f.voted = true
+	for i := range f.keys {
+		if _, ok := changed[f.keys[i].public]; ok {
+			f.keys[i].noteVote(f.log, s)
+		}
+	}
 	return votes, nil
 }
 

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -68,20 +70,30 @@ func createKey(out io.Writer, file string, console bool) error {
 		_, err := io.WriteString(out, text)
 		return err
 	}
-	if err := writePrivately(file, text); err != nil {
+	if err := writePrivately(file, text); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("file %s exists already, and may have a key that is in use: name another file, or move that one away", file)
+	} else if err != nil {
 		return fmt.Errorf("write the key: %w", err)
 	}
 	_, err = fmt.Fprintln(out, "saving keys to "+file)
 	return err
 }
 
-// writePrivately writes a text to a file that only its owner may read. A pipe or a device gets the
-// text as it is.
-func writePrivately(path, text string) error {
+// writePrivately writes a text to a new file that only its owner may read, durably. A file that exists
+// is left alone ([fs.ErrExist]); a pipe or a device gets the text as it is.
+func writePrivately(path, text string) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, []byte(text), 0o600)
 	}
-	return vfs.WriteDurably(vfs.Private, path, []byte(text))
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return vfs.OS.SyncDir(filepath.Dir(path))
 }
 
 func createProofCommand() *cobra.Command {

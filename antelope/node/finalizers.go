@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -24,6 +25,8 @@ type voter struct {
 	tell  func(*finality.Vote) // peers; nil for a node without any
 	log   *slog.Logger
 	queue chan ballot
+	late  late
+	roles roles
 
 	certified func(*consensus.BlockState) *finality.State // what it brings a certificate for; nil for nothing
 }
@@ -38,22 +41,24 @@ type ballot struct {
 const waitingBallots = 64
 
 // vote opens the finalizers and tells them what the chain accepts. It is called before the first
-// block of this life. count and tell are given each vote when it is durable; tell may be nil.
+// block of this life. count and tell are given each vote when it is durable; tell may be nil. log is
+// told why a finalizer may not vote.
 func (n *Node) vote(
-	o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote),
+	o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote), log *slog.Logger,
 ) (*voter, error) {
-	own, err := finalizer.Open(*o)
+	options := *o
+	options.Log = cmp.Or(o.Log, log)
+	own, err := finalizer.Open(options)
 	if err != nil {
 		return nil, err
 	}
-	v := &voter{own: own, certified: n.certifiedBlock, count: count, tell: tell, log: n.o.Log, queue: make(chan ballot, waitingBallots)}
+	v := &voter{own: own, certified: n.certifiedBlock, count: count, tell: tell, log: n.o.Log,
+		queue: make(chan ballot, waitingBallots), late: late{log: n.o.Log}, roles: roles{log: n.o.Log, keys: own.Keys()}}
 	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
 		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
 	}
 	n.chain.Subscribe(chain.Hooks{AcceptedHeader: v.header, AcceptedBlock: v.block})
-	for _, k := range own.Keys() {
-		n.o.Log.Info("This node votes as a finalizer", "key", k)
-	}
+	v.roles.tell(n.chain.Head().Finality)
 	return v, nil
 }
 
@@ -66,6 +71,7 @@ func (v *voter) header(b *consensus.BlockState) {
 
 // block votes for a block that has become the head.
 func (v *voter) block(b *consensus.BlockState) {
+	v.roles.tell(b.Finality)
 	switch {
 	case b.IsProper():
 		if age(b) < recent {
@@ -86,7 +92,8 @@ func (v *voter) put(x ballot) {
 		default:
 		}
 		select {
-		case <-v.queue:
+		case old := <-v.queue:
+			v.late.note(old, time.Now())
 		default:
 		}
 	}

@@ -138,18 +138,28 @@ func TestKeysOfFinalizersAreCheckedBeforeTheStart(t *testing.T) {
 		t.Errorf("a key as it should be: %v", err)
 	}
 	for spec, want := range map[string]string{
-		one.Public().String() + "=KEY:" + other.Text():          "is not that of finalizer PUB_BLS_",
+		one.Public().String() + "=KEY:" + other.Text():          "is that of another finalizer, PUB_BLS_",
 		one.Public().String() + "=KEOSD:http://localhost":       "no wallet has",
-		one.Public().String()[:40] + "=KEY:" + one.Text():       "signature-provider",
-		one.Public().String() + "=KEY:" + one.Text()[:30]:       "signature-provider",
-		one.Public().String() + "=KEY:" + one.Public().String(): "signature-provider",
-		one.Public().String():                                   "is expected of a finalizer",
+		one.Public().String()[:40] + "=KEY:" + one.Text():       "the public key: ",
+		one.Public().String() + "=KEY:" + one.Text()[:30]:       "the private key: ",
+		one.Public().String() + "=KEY:" + one.Public().String(): "the private key: ",
+		one.Public().String() + "=" + one.Text():                "needs KEY: before PVT_BLS_",
+		one.Public().String():                                   "<public key>=KEY:<private key> is expected",
 	} {
 		_, err := parseFinalizer(spec)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %q", spec, err, want)
 		} else if strings.Contains(err.Error(), one.Text()[8:30]) {
 			t.Errorf("%.60s: the error shows a private key: %v", spec, err)
+		}
+	}
+	for spec, want := range map[string]string{
+		one.Public().String() + "=" + other.Text(): one.Public().String(),
+		one.Text() + "=KEY:" + one.Text():          "***",
+		one.Text():                                 "***",
+	} {
+		if is := shownFinalizer(spec); is != want {
+			t.Errorf("%.60s is shown as %s", spec, is)
 		}
 	}
 }

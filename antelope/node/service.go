@@ -136,17 +136,18 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 // voters are the finalizers of this node, nil for none. Whose votes blocks lack is logged from now on.
 func (n *Node) voters(s *Services, p *producer.Producer, network *p2p.Network) (v *voter, err error) {
 	var own []types.BLSPublicKey
+	log := cmp.Or(s.VoteLog, n.o.Log)
 	if s.Finalizers != nil {
 		var tell func(*finality.Vote)
 		if network != nil {
 			tell = network.VoteCast
 		}
-		if v, err = n.vote(s.Finalizers, p.Vote, tell); err != nil {
+		if v, err = n.vote(s.Finalizers, p.Vote, tell, log); err != nil {
 			return nil, err
 		}
 		own = v.own.Keys()
 	}
-	n.logVotes(cmp.Or(s.VoteLog, n.o.Log), own)
+	n.logVotes(log, own)
 	return v, nil
 }
 

@@ -70,7 +70,7 @@ func (s *settings) producer(o *Options) (p producer.Options, malformed []string,
 		NoP2PBilling: s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
 		QueueBytes: s.Uint("incoming-transaction-queue-size-mb") << 20, GreylistLimit: uint32(s.Uint("greylist-limit")),
 		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") &&
-			!s.accepts("p2p-accept-transactions"),
+			!s.accepts("p2p-accept-transactions"), Irreversible: s.irreversible(),
 		StopAt: o.TerminateAt, MaxSignature: uint32(s.Uint("maximum-variable-signature-length")),
 		Log: s.log, Logger: s.logs.Logger, Signers: map[types.PublicKey]producer.SignatureProvider{},
 	}
@@ -113,13 +113,13 @@ const finalizerKey = "PUB_BLS_"
 func (s *settings) finalizers() (*finalizer.Options, error) {
 	o := &finalizer.Options{Dir: s.Under(s.DataDir, "finalizers-dir")}
 	var mistakes error
-	for _, spec := range s.Texts("signature-provider") {
+	for i, spec := range s.Texts("signature-provider") {
 		if !strings.HasPrefix(spec, finalizerKey) {
 			continue
 		}
 		k, err := parseFinalizer(spec)
 		if err != nil {
-			mistakes = errors.Join(mistakes, err)
+			mistakes = errors.Join(mistakes, admin.NewBadOption("signature-provider number %d, %s: %s", i+1, shownFinalizer(spec), err.Error()))
 			continue
 		}
 		o.Keys = append(o.Keys, k)
@@ -137,20 +137,31 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 func parseFinalizer(spec string) (*crypto.BLSPrivateKey, error) {
 	public, private, ok := strings.Cut(spec, "=KEY:")
 	if !ok {
-		return nil, admin.NewBadOption("signature-provider: <public key>=KEY:<private key> is expected of a finalizer, whose key no wallet has")
+		return nil, errors.New("<public key>=KEY:<private key> is expected: a key of a finalizer needs KEY: before PVT_BLS_..., " +
+			"and KEOSD: is not possible, because no wallet has such a key")
 	}
 	want, err := types.ParseBLSPublicKey(strings.TrimRight(public, "="))
 	if err != nil {
-		return nil, admin.NewBadOption("signature-provider: %s", throw(err).Error())
+		return nil, fmt.Errorf("the public key: %w", throw(err))
 	}
 	k, err := crypto.ParseBLSPrivateKey(private)
 	if err != nil {
-		return nil, admin.NewBadOption("signature-provider: %s", throw(err).Error())
+		return nil, fmt.Errorf("the private key: %w", throw(err))
 	}
 	if k.Public() != want {
-		return nil, admin.NewBadOption("signature-provider: the private key is not that of finalizer %s", want)
+		return nil, fmt.Errorf("the private key is that of another finalizer, %s", k.Public())
 	}
 	return k, nil
+}
+
+// shownFinalizer names a key that cannot be used: by its public key, if what is there is one. Else it may be
+// a private key in the wrong place.
+func shownFinalizer(spec string) string {
+	public, _, _ := strings.Cut(spec, "=")
+	if _, err := types.ParseBLSPublicKey(public); err != nil {
+		return "***"
+	}
+	return public
 }
 
 // voteThreads is how many votes of peers are verified at once. A producer needs them for its certificates

@@ -36,7 +36,7 @@ func snapshotInfo(path string) (text []byte, err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	r, err := snapshot.FromFile(f)
 	if err != nil {
-		return nil, fmt.Errorf("snapshot %s: %w", path, err)
+		return nil, err
 	}
 	about, err := snapshot.Describe(r)
 	if err != nil {

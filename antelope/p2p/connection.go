@@ -252,7 +252,11 @@ func (c *conn) readError(err error) error {
 		c.infof("Peer closed connection")
 		return errors.New("Peer closed connection")
 	}
-	c.errorf("Error reading message: %v", err)
+	level := slog.LevelError
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
+		level = slog.LevelInfo // it went, as a peer does that is killed; nobody has to do anything (nodeos: an error)
+	}
+	c.logf(level, "Error reading message: %v", err)
 	return err
 }
 
@@ -266,8 +270,9 @@ func (c *conn) frames(buf []byte, begin *int, end int) (need int, err error) {
 		}
 		size := int(binary.LittleEndian.Uint32(buf[*begin:]))
 		if size == 0 || size > maxMessage {
-			c.finalf(slog.LevelError, "incoming message length unexpected (%d)", size)
-			return 0, fmt.Errorf("incoming message length unexpected (%d)", size)
+			err := unexpectedLength(buf[*begin:][:4])
+			c.finalf(slog.LevelError, "%v", err)
+			return 0, err
 		}
 		if end-*begin < 4+size {
 			return 4 + size, nil
@@ -289,6 +294,17 @@ func (c *conn) frames(buf []byte, begin *int, end int) (need int, err error) {
 			return 0, errGone
 		}
 	}
+}
+
+// unexpectedLength says what is wrong with the length that begins a message. A peer that begins like an
+// HTTP server is one.
+func unexpectedLength(b []byte) error {
+	hint := ""
+	if string(b) == "HTTP" {
+		hint = ": an HTTP server answers at this address. Give p2p-peer-address the port of the node's " +
+			"p2p-listen-endpoint (often 9876), not that of its API (often 8888)"
+	}
+	return fmt.Errorf("incoming message length unexpected (%d)%s", binary.LittleEndian.Uint32(b), hint)
 }
 
 // mayRead refuses to read from a peer that does not read.

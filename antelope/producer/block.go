@@ -23,6 +23,11 @@ func (p *Producer) tellRejected(b *Block, err error) {
 	})
 }
 
+// sayPaused says that the node stands still where the operator wants it to.
+func (p *Producer) sayPaused() {
+	p.complain(slog.LevelInfo, fmt.Sprintf("Pausing at block #%d", p.chain.Head().BlockNum))
+}
+
 // applyBlock gives a block to the chain (Leap: on_incoming_block).
 func (p *Producer) applyBlock(b *Block) error {
 	num := types.BlockNum(b.ID)
@@ -38,7 +43,7 @@ func (p *Producer) applyBlock(b *Block) error {
 		return nil
 	}
 	if p.chain.Paused() {
-		p.complain(slog.LevelInfo, fmt.Sprintf("Pausing at block #%d", p.chain.Head().BlockNum))
+		p.sayPaused()
 		return errPaused
 	}
 	if err := p.abort(); err != nil {

@@ -276,10 +276,14 @@ func (op *Operator) CreateSnapshot(ctx context.Context) (admin.Snapshot, error) 
 	var result admin.Snapshot
 	done := make(chan error, 1)
 	err := op.p.writer.Call(ctx, func() error {
-		return op.p.snapshot.create(nil, func(s admin.Snapshot, err error) {
+		err := op.p.snapshot.create(nil, func(s admin.Snapshot, err error) {
 			result = s
 			done <- err
 		})
+		if err == nil {
+			op.sayWaiting()
+		}
+		return err
 	})
 	if err == nil {
 		err = op.p.writer.Await(ctx, done)
@@ -288,6 +292,16 @@ func (op *Operator) CreateSnapshot(ctx context.Context) (admin.Snapshot, error) 
 		return admin.Snapshot{}, err
 	}
 	return result, nil
+}
+
+// sayWaiting says that a snapshot of the head waits for a block that this node does not make or take.
+func (op *Operator) sayWaiting() {
+	head, makes := op.p.chain.Head(), len(op.p.opt.Producers) > 0
+	if e := op.p.snapshot.pending[head.ID]; e == nil || e.decided || !op.p.chain.Paused() && !(makes && op.Paused()) {
+		return
+	}
+	op.p.log.plugin.Info(fmt.Sprintf("The snapshot of block #%d waits until that block is irreversible. The node is paused, "+
+		"so it makes no blocks that would make it so: /v1/producer/resume goes on", head.BlockNum))
 }
 
 // ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:

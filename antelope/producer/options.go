@@ -44,7 +44,7 @@ type Options struct {
 	StopAt         uint32 // terminate-at-block; 0 for never
 	MaxSignature   uint32 // maximum-variable-signature-length, bytes
 	Readers        int    // transactions that leave nothing executed at once; 0 is 1
-	Irreversible   bool   // set by New: the chain applies irreversible blocks only
+	Irreversible   bool   // the chain applies irreversible blocks only; New takes it from the chain
 
 	// Log takes the lines of the default logger. Logger names others, as
 	// logging.json does (producer_plugin, transaction_success_tracing, ...); nil,
@@ -84,7 +84,10 @@ func (o *Options) Validate() error {
 	bad(o.QueueBytes == 0, "incoming-transaction-queue-size-mb %d must be greater than 0", o.QueueBytes>>20)
 	bad(o.Readers < 0, "read-only-threads %d must not be below 0", o.Readers)
 	bad(o.GreylistLimit == 0 || o.GreylistLimit > 1000, "greylist-limit %d must be 1 .. 1000", o.GreylistLimit)
-	bad(o.NoTransactions && len(o.Producers) > 0,
+	bad(o.Irreversible && len(o.Producers) > 0,
+		"node cannot have any producer-name configured because block production is impossible when read_mode is "+
+			"\"irreversible\": take out producer-name, or set read-mode to head")
+	bad(!o.Irreversible && o.NoTransactions && len(o.Producers) > 0,
 		"node cannot have any producer-name configured because no block production is possible with no "+
 			"[api|p2p]-accepted-transactions")
 	return errors.Join(errs...)

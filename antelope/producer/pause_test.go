@@ -3,6 +3,7 @@ package producer
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,9 @@ func TestANodePausesAtABlock(t *testing.T) {
 			time.Sleep(30 * time.Second)
 			if is := n.Head().Num; is != at {
 				t.Errorf("it stands at block %d, and not at %d", is, at)
+			}
+			if line := fmt.Sprintf("Pausing at block #%d", at); !mode.IrreversibleMode && !strings.Contains(n.lines(), line) {
+				t.Errorf("the log does not have %q", line)
 			}
 			if err := n.Operator.PauseAtBlock(ctx, at); !exception.Is(err, exception.InvalidPauseAtBlock) {
 				t.Errorf("a pause at its head: %v", err)

@@ -96,6 +96,7 @@ type Head struct {
 // New makes the writer of a chain that stands at its head (chain.Resume has been
 // called). Either Run or Close follows; the chain stays the caller's to close after it.
 func New(c *chain.Chain, o Options) (*Producer, error) {
+	o.Irreversible = c.IrreversibleMode()
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -104,13 +105,8 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		queue: newQueue(int64(o.QueueBytes)), failures: newFailures(o.MaxFailures, o.FailureWindow),
 		bills: newSubjectiveBilling(o.DecayTime), speculation: speculation{chain: c},
 	}
-	if p.opt.Irreversible = c.IrreversibleMode(); p.opt.Irreversible {
-		if len(o.Producers) > 0 {
-			return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is impossible when read_mode is \"irreversible\"")
-		}
-		if !c.Spring() {
-			p.opt.NoTransactions = true // as Leap
-		}
+	if o.Irreversible && !c.Spring() {
+		p.opt.NoTransactions = true // as Leap
 	}
 	if len(o.Producers) > 0 && c.LightValidation() {
 		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")

@@ -353,6 +353,9 @@ func TestASnapshotThatIsNotFinishedDoesNotOutliveTheNode(t *testing.T) {
 			failed <- err
 		}()
 		time.Sleep(time.Second)
+		if text := n.lines(); strings.Count(text, "waits until that block is irreversible") != 1 {
+			t.Errorf("the log does not say why the request waits: %.2000s", text)
+		}
 		n.stop(t)
 		if err := <-failed; err != writer.ErrStopped {
 			t.Errorf("the answer is %v", err)

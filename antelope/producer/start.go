@@ -49,6 +49,7 @@ func (p *Producer) begin() outcome {
 	b.slot = p.pendingSlot(b.now)
 	p.tried = b.slot
 	if p.chain.Paused() {
+		p.sayPaused()
 		return waitingForBlock
 	}
 	if b.scheduled = head.ScheduledProducer(b.slot); b.scheduled == nil {

@@ -24,6 +24,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync"
 
 	"tarn/antelope/chain"
@@ -197,6 +198,7 @@ func (h *History) begin(head *consensus.BlockState) error {
 			return err
 		}
 	}
+	h.sayMissing(head)
 	if h.state == nil || !h.state.Empty() {
 		return nil
 	}
@@ -210,6 +212,39 @@ func (h *History) begin(head *consensus.BlockState) error {
 	}
 	return nil
 }
+
+// sayMissing warns of logs that are empty, though the chain has blocks that belong in them. A chain that
+// begins at the head, with a genesis file, a replay or a snapshot, has none.
+func (h *History) sayMissing(head *consensus.BlockState) {
+	from := max(h.source.Earliest(), firstRecorded)
+	for _, l := range h.logs() {
+		if first, end := l.Range(); first < end {
+			from = min(from, max(first, firstRecorded))
+		}
+	}
+	var missing []string
+	for _, l := range h.logs() {
+		switch {
+		case !l.Empty():
+		case l == h.traces:
+			missing = append(missing, fmt.Sprintf("blocks %d to %d in %s", from, head.BlockNum, l.Path()))
+		case l == h.state: // begins with the whole state of the head
+			missing = append(missing, fmt.Sprintf("blocks %d to %d in %s", from, head.BlockNum-1, l.Path()))
+		case head.Finality != nil:
+			missing = append(missing, fmt.Sprintf("blocks up to %d in %s", head.BlockNum, l.Path()))
+		}
+	}
+	if len(missing) == 0 || from >= head.BlockNum {
+		return
+	}
+	h.o.Log.Warn(fmt.Sprintf("The chain is at block %d, and the state history lacks %s. After --delete-state-history, or where "+
+		"this history was switched on just now, this is as it should be. Else its files were taken away, or "+
+		"state-history-dir names a wrong folder: stop the node, and bring the files back or mend the option. A replay "+
+		"(--replay-blockchain) records the blocks again", head.BlockNum, strings.Join(missing, ", ")))
+}
+
+// firstRecorded is the first block that is applied, and not made from a genesis file.
+const firstRecorded = 2
 
 // follows checks that a log goes on from the head.
 func follows(l *shiplog.Log, head wire.Position) error {

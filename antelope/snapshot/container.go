@@ -14,6 +14,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
@@ -160,7 +161,7 @@ func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
 		return nil, err
 	}
 	if binary.LittleEndian.Uint32(b[:]) != magic {
-		return nil, exception.New(exception.Snapshot, "Binary snapshot has unexpected magic number!")
+		return nil, unknownForm(b[:], exception.New(exception.Snapshot, "Binary snapshot has unexpected magic number!"))
 	}
 	if v := binary.LittleEndian.Uint32(b[4:]); v != containerVersion {
 		return nil, exception.New(exception.Snapshot,
@@ -180,6 +181,25 @@ func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
 		}
 		at = next
 	}
+}
+
+// unknownForm adds to an error what a file is that begins so, if that is known, and what to do.
+func unknownForm(begin []byte, err error) error {
+	for _, p := range []struct{ begin, name, tool string }{
+		{"\x1f\x8b", "gzip", "gunzip FILE, or for a .tar.gz tar -xzf FILE"},
+		{"\x28\xb5\x2f\xfd", "zstd", "zstd -d FILE"},
+		{"\xfd7zXZ", "xz", "unxz FILE"},
+		{"BZh", "bzip2", "bunzip2 FILE"},
+		{"PK\x03\x04", "zip", "unzip FILE"},
+	} {
+		if strings.HasPrefix(string(begin), p.begin) {
+			return fmt.Errorf("the file is packed with %s: unpack it first (%s): %w", p.name, p.tool, err)
+		}
+	}
+	if begin[0] == '{' {
+		return fmt.Errorf("the file is a snapshot as JSON, which cannot be loaded: take the binary one: %w", err)
+	}
+	return err
 }
 
 // FromFile is NewReader for an open file, which its errors name.

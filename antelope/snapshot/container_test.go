@@ -329,3 +329,17 @@ func FuzzContainer(f *testing.F) {
 		}
 	})
 }
+
+// Whoever gives a file as it was downloaded is told to unpack it, beside what nodeos says.
+func TestAPackedSnapshotIsCalledPacked(t *testing.T) {
+	for begin, want := range map[string]string{
+		"\x1f\x8b\x08\x00": "gunzip", "\x28\xb5\x2f\xfd": "zstd -d", "\xfd7zXZ\x00": "unxz", "BZh9": "bunzip2",
+		"PK\x03\x04": "unzip", "{\"ve": "as JSON", "nope": "",
+	} {
+		_, err := open(append([]byte(begin), make([]byte, 20)...))
+		if !exception.Is(err, exception.Snapshot) || !strings.Contains(err.Error(), "unexpected magic number!") ||
+			!strings.Contains(err.Error(), want) || want == "" && strings.Contains(err.Error(), "unpack") {
+			t.Errorf("%q: %v, want %q", begin, err, want)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (l recovery) join(last uint32, c Chain) error {
 	}
 	l.again = again{on: l.lib > 0, last: l.lib, lib: l.lib}
 	l.o.Logger.Warn(fmt.Sprintf("The traces end with block %d, and the chain is at block %d: the blocks between them were applied without "+
-		"the traces being recorded, and stay missing. A replay (--replay-blockchain) records them", l.lib, c.Head), "taken back", lost)
+		"the traces being recorded, and stay missing. A replay (--replay-blockchain) records them", l.lib, c.Head), "removed", lost)
 	return nil
 }
 
