@@ -31,10 +31,12 @@ func TestFake(t *testing.T) {
 		if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Minute) // another thread may take the signal a moment later
 	case "dies":
 		if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(time.Minute)
 	case "leaves": // a process with its output
 		left := exec.Command("sleep", "100")
 		left.Stdout = os.Stdout

@@ -20,7 +20,7 @@ import (
 
 // conn is an open connection. It is made by an accepted or a dialled socket and
 // never used again when it has ended. What its parts share is what this peer has shown and
-// cost so far.
+// cost so far. It has many methods because each message of a peer is handled by one.
 type conn struct {
 	link
 	greeting

@@ -194,7 +194,6 @@ func DefaultLimits() Limits {
 
 		GossipBytes: 512 << 10, GossipPlace: 1 << 10, GossipWaiting: 8 << 20,
 		GossipAnswer: 25, GossipDials: 1024, GossipPause: 250 * time.Millisecond,
-
 		Control:      Budget{500, 4000},
 		Voting:       Budget{2000, 8000},
 		GossipChecks: Budget{50, 2000},

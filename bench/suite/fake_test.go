@@ -62,7 +62,10 @@ func TestMain(m *testing.M) {
 
 // write adds to the disk what a node would.
 func write(dir, name string, size int) error {
-	return os.WriteFile(filepath.Join(dir, name), make([]byte, size), 0o644)
+	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return adds(dir, map[string]int{name: size})
 }
 
 // adds appends to files.
@@ -72,9 +75,11 @@ func adds(dir string, sizes map[string]int) error {
 		if err != nil {
 			return err
 		}
-		for part := 1 << 20; size > 0 && err == nil; size -= part {
+		for part := 4 << 20; size > 0 && err == nil; size -= part {
 			part = min(part, size)
-			_, err = f.Write(make([]byte, part))
+			if _, err = f.Write(make([]byte, part)); err == nil && size > part {
+				err = f.Sync() // a group of little memory has room for few pages that are not written yet
+			}
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
