@@ -146,6 +146,7 @@ var bodies = map[string]string{
 	"verify_rsa_sha256_sig of random 40,000 digits":  verifyRSA(40_000, 1_300_000, 1000),
 	"verify_rsa_sha256_sig of random 600,000 digits": verifyRSA(600_000, 1_300_000, 1000),
 	"verify_rsa_sha256_sig of 1,000,000 digits":      verifyRSA(1_000_000, 34_602_000, 1),
+	"verify_rsa_sha256_sig of 33,000,000 digits":     verifyRSA(33_000_000, 34_602_000, 1),
 	"memory.grow": "(drop (memory.grow (i32.const -500))) (drop (memory.grow (i32.const 500)))",
 }
 
@@ -319,6 +320,22 @@ func TestNoLoopOutlivesItsDeadline(t *testing.T) {
 				t.Errorf("%s, interpreter %t: ended %v after its deadline, bound %v, a loop of nothing %v",
 					name, interpreter, best, most, control)
 			}
+		}
+	}
+}
+
+// A multiplication that would end long after the deadline is not begun, though there is time left when
+// it would be. This one takes two seconds on the machines that we know, and begins after half of one.
+func TestNoMultiplicationIsBegunThatWouldEndTooLate(t *testing.T) {
+	functions := map[string]wasm.Function{}
+	for _, f := range intrinsic.Functions() {
+		functions[f.Name] = f
+	}
+	const name = "verify_rsa_sha256_sig of 33,000,000 digits"
+	for _, most := range []time.Duration{time.Second, 2 * time.Second} {
+		late, why := runUntil(t, name, loopOf(t, name, functions), false, most)
+		if !exception.Is(why, exception.Deadline) || late > slack {
+			t.Errorf("with %v it ends %v after its deadline, with %v", most, late, why)
 		}
 	}
 }
