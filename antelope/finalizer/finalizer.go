@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -130,13 +131,13 @@ func (f *Finalizers) safetyOf(k types.BLSPublicKey) finality.Safety {
 // remember nothing, as nodeos does: it may go on with the file (Spring: set_default_safety_information,
 // save_finalizer_safety_info).
 func (f *Finalizers) save(changed map[types.BLSPublicKey]finality.Safety) error {
+	all := make(map[types.BLSPublicKey]finality.Safety, len(f.keys))
 	for i := range f.keys {
 		k := f.keys[i].public
-		if _, ok := changed[k]; !ok {
-			changed[k] = f.safetyOf(k)
-		}
+		all[k] = f.safetyOf(k)
 	}
-	return f.safeties.Save(changed)
+	maps.Copy(all, changed)
+	return f.safeties.Save(all)
 }
 
 // Vote votes for a block whose header, or whose execution, was found good: once for each finalizer

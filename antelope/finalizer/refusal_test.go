@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tarn/antelope/finality"
+	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
 
@@ -106,5 +107,35 @@ func TestAMissingSafetyFileIsSaid(t *testing.T) {
 	}
 	if _, log = openLogged(t, mem); log.Len() > 0 {
 		t.Errorf("said with a file: %s", log)
+	}
+}
+
+// One finalizer's votes say nothing of another, which still may not vote.
+func TestARefusalGoesOnBesideTheVotesOfAnotherFinalizer(t *testing.T) {
+	c, mem := newChain(t), node(t)
+	f, log := openLogged(t, mem)
+	ref := finality.Remember(c.tips[0].Ref())
+	f.Begin(finality.Safety{Last: ref, Lock: ref})
+	late := c.next(c.next(c.next(c.next(c.tips[0], false), true), true), true)
+	refused := f.Keys()[1]
+	last := finality.Remember(late.Ref())
+	if err := f.save(map[types.BLSPublicKey]finality.Safety{refused: {Last: last, Lock: last}}); err != nil {
+		t.Fatal(err)
+	}
+	log.Reset()
+	block := c.tips[0]
+	for i := range 3 {
+		block = c.next(block, false)
+		if votes, err := f.Vote(block); err != nil || len(votes) != 1 || votes[0].Key == refused {
+			t.Fatalf("%d votes, %v", len(votes), err)
+		}
+		text, want := log.String(), 1
+		log.Reset()
+		if i > 0 {
+			want = 0 // it was said a moment ago
+		}
+		if strings.Count(text, "\n") != want || strings.Count(text, refused.String()+" may not vote") != want {
+			t.Errorf("block %d: said %q", block.Num(), text)
+		}
 	}
 }
