@@ -57,8 +57,8 @@ func (n *newest) clear() {
 // and what it forks without end costs nobody a choice.
 const forkTips = 2
 
-// add takes notice of an event, and of the creators of its parents.
-func (n *newest) add(p *inter.Payload, creator func(inter.EventID) inter.ValidatorID) {
+// add takes notice of an event, of the creators of its parents, and of whether its own creator has forked.
+func (n *newest) add(p *inter.Payload, creator func(inter.EventID) inter.ValidatorID, forked bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, parent := range p.Parents {
@@ -67,7 +67,7 @@ func (n *newest) add(p *inter.Payload, creator func(inter.EventID) inter.Validat
 		n.tips[by] = slices.DeleteFunc(n.tips[by], func(id inter.EventID) bool { return id == parent })
 	}
 	n.heads[p.ID()] = struct{}{}
-	if self, _ := p.SelfParent(); n.lasts[p.Creator] != self {
+	if forked {
 		n.forks[p.Creator] = struct{}{}
 	}
 	n.lasts[p.Creator] = p.ID()
@@ -213,7 +213,7 @@ func (g *Graph) keep(p *inter.Payload, number uint64) {
 	v.event.Extra, v.event.Parents, v.event.PrevEpochHash = nil, nil, nil
 	id := p.ID()
 	g.vertices[id], g.connected = v, number+1
-	g.newest.add(p, func(id inter.EventID) inter.ValidatorID { return g.vertices[id].event.Creator })
+	g.newest.add(p, func(id inter.EventID) inter.ValidatorID { return g.vertices[id].event.Creator }, g.dag.Forked(p.Creator))
 }
 
 // check makes all checks of an event but consensus', in go-opera's order.

@@ -38,7 +38,7 @@ func takeOver(ctx context.Context, t *testing.T, p *Peer, preset string, kinds [
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := startNetwork(ctx, t.TempDir(), []*Peer{p}, unguarded, preset)
+	n, err := startNetwork(ctx, t.TempDir(), []*Peer{p}, Config{Settings: unguarded, Preset: preset})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestAFolderIsTakenOverByCommandAndGoesOn(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 5))
 	dir := t.TempDir()
-	n, err := startNetwork(ctx, dir, []*Peer{p}, unguarded, "ldb-1")
+	n, err := startNetwork(ctx, dir, []*Peer{p}, Config{Settings: unguarded, Preset: "ldb-1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func TestAKilledFollowerLosesNothingThatItTold(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 3))
 	program, dir := own(t), t.TempDir()
-	network, err := startNetwork(ctx, dir, []*Peer{program}, "", "")
+	network, err := startNetwork(ctx, dir, []*Peer{program}, Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

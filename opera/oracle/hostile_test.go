@@ -27,7 +27,6 @@ import (
 
 	"tarn/internal/container"
 	"tarn/internal/loopback"
-	"tarn/opera/inter"
 )
 
 var (
@@ -369,11 +368,10 @@ func besiege(t *testing.T, ctx context.Context, program *Peer) *besieged {
 		"[Node]\nWSHost = \"127.0.0.1\"\nWSPort = %d\nWSModules = [\"eth\", \"net\", \"web3\", \"debug\", \"trace\"]\n"+
 			"[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtection = 0\n[Tarn]\nTrusted = [\"none\"]\n",
 		loopback.Port(at[0]))
-	node, err := program.Start(ctx, Config{Dir: t.TempDir(), Validators: 1, Validator: 1, Settings: settings, Discovers: true})
+	network, err := startNetwork(ctx, t.TempDir(), []*Peer{program}, Config{Settings: settings, Discovers: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	network := &Network{Nodes: []*Node{node}, size: 1, payers: map[inter.ValidatorID]*Account{}}
 	t.Cleanup(func() { network.Kill() }) //nolint:errcheck // it may have ended
 	b := &besieged{Network: network, ctx: ctx, ws: "ws://" + at[0]}
 	if b.rich, err = ValidatorAccount(1); err == nil {

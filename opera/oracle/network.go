@@ -24,8 +24,7 @@ type Network struct {
 	Nodes []*Node // of validators 1, 2, …; nil while one is stopped
 
 	programs []*Peer // of the validators
-	settings string
-	preset   string
+	each     Config  // but for what tells them apart
 	dir      string
 	size     int
 	twins    []*Node
@@ -42,7 +41,7 @@ const unguarded = "[Emitter.EmitIntervals]\nMax = 1500000000\nDoublesignProtecti
 // StartNetwork starts a fakenet of that many validators in folders below dir. Nothing in
 // them guards against signing twice.
 func (p *Peer) StartNetwork(ctx context.Context, dir string, validators int) (*Network, error) {
-	return startNetwork(ctx, dir, slices.Repeat([]*Peer{p}, validators), unguarded, "")
+	return startNetwork(ctx, dir, slices.Repeat([]*Peer{p}, validators), Config{Settings: unguarded})
 }
 
 // guarded has a validator wait for a short while before it says something.
@@ -55,12 +54,13 @@ func StartMixed(ctx context.Context, dir string, programs []string) (*Network, e
 	for _, p := range programs {
 		peers = append(peers, &Peer{program: p})
 	}
-	return startNetwork(ctx, dir, peers, guarded, "ldb-1")
+	return startNetwork(ctx, dir, peers, Config{Settings: guarded, Preset: "ldb-1"})
 }
 
-func startNetwork(ctx context.Context, dir string, programs []*Peer, settings, preset string) (*Network, error) {
+// startNetwork starts a validator with each of the programs. Of each, the folder and the validator are left out.
+func startNetwork(ctx context.Context, dir string, programs []*Peer, each Config) (*Network, error) {
 	size := len(programs)
-	n := &Network{programs: programs, settings: settings, preset: preset, dir: dir, size: size,
+	n := &Network{programs: programs, each: each, dir: dir, size: size,
 		Nodes: make([]*Node, size), payers: map[inter.ValidatorID]*Account{}}
 	for i := range n.Nodes {
 		if err := n.Return(ctx, inter.ValidatorID(i+1)); err != nil {
@@ -172,9 +172,9 @@ func (n *Network) Cheated(ctx context.Context, id inter.ValidatorID) (bool, erro
 
 // join starts a node and tells it of all others.
 func (n *Network) join(ctx context.Context, name string, id inter.ValidatorID) (*Node, error) {
-	node, err := n.programs[id-1].Start(ctx, Config{
-		Dir: filepath.Join(n.dir, name), Validators: n.size, Validator: int(id), Settings: n.settings, Preset: n.preset,
-	})
+	c := n.each
+	c.Dir, c.Validators, c.Validator = filepath.Join(n.dir, name), n.size, int(id)
+	node, err := n.programs[id-1].Start(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func TestANodeOvertakesAnotherOfItsKind(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(*overtakeKills)*20*time.Second)
 	defer cancel()
 	program, dir := own(t), t.TempDir()
-	network, err := startNetwork(ctx, filepath.Join(dir, "network"), []*Peer{program}, alone, "")
+	network, err := startNetwork(ctx, filepath.Join(dir, "network"), []*Peer{program}, Config{Settings: alone})
 	if err != nil {
 		t.Fatal(err)
 	}
