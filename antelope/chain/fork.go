@@ -114,7 +114,7 @@ func (c *Chain) forget(b *consensus.BlockState, err error) error {
 	if e != nil {
 		return fmt.Errorf("%w; then, forgetting the block: %w", err, e)
 	}
-	c.votes.drop(removed)
+	c.votes.forget(removed)
 	return err
 }
 
@@ -197,7 +197,7 @@ func (c *Chain) LogIrreversible() error {
 		b := branch[i]
 		if err := c.finalise(b); err != nil {
 			if b.Header.Previous != root.ID {
-				_ = c.fork.AdvanceRoot(b.Header.Previous)
+				_ = c.advanceRoot(b.Header.Previous)
 			}
 			return err
 		}
@@ -205,11 +205,17 @@ func (c *Chain) LogIrreversible() error {
 	if len(branch) == 0 {
 		return nil
 	}
-	if err := c.fork.AdvanceRoot(branch[0].ID); err != nil {
+	if err := c.advanceRoot(branch[0].ID); err != nil {
 		return err
 	}
-	c.votes.forget(func(id types.Checksum256) bool { return c.fork.Block(id) != nil })
 	return c.logs.obsolete(branch[0].BlockNum)
+}
+
+// advanceRoot makes a block that is in the log the root of the fork database.
+func (c *Chain) advanceRoot(id types.Checksum256) error {
+	gone, err := c.fork.AdvanceRoot(id)
+	c.votes.forget(gone)
+	return err
 }
 
 // finalise makes one block irreversible: the log first, so that the state never

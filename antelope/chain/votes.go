@@ -47,19 +47,8 @@ func (v *votes) best(id types.Checksum256) *types.QuorumCertificate {
 	return nil
 }
 
-// forget drops the blocks that are not kept any more.
-func (v *votes) forget(kept func(types.Checksum256) bool) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for id := range v.blocks {
-		if !kept(id) {
-			delete(v.blocks, id)
-		}
-	}
-}
-
-// drop drops blocks.
-func (v *votes) drop(ids []types.Checksum256) {
+// forget drops blocks.
+func (v *votes) forget(ids []types.Checksum256) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, id := range ids {

@@ -82,31 +82,27 @@ func (p *PendingHeader) Finish(
 		return nil, exception.New(exception.ProducerSchedule,
 			"Block contains multiple signatures before WTMsig block signatures are enabled")
 	}
-	// The producer of a proper block signs the id, and follows from the block before: it is known
-	// before anything is made of a header that anybody may have sent.
-	known := func() error { return nil }
-	if recoverKey != nil {
-		known = func() error {
-			return verifySignee(p.Authority, h.ID(), append([]types.Signature{h.ProducerSignature}, additional...), recoverKey)
+	if recoverKey == nil {
+		s, err := p.finish(h, set, unsigned)
+		if err != nil {
+			return nil, err
 		}
+		s.AdditionalSignatures = additional
+		return s, nil
 	}
-	s, err := p.finish(h, set, known)
+	signatures := append([]types.Signature{h.ProducerSignature}, additional...)
+	s, err := p.finish(h, set, func(digest types.Checksum256) error {
+		return verifySignee(p.Authority, digest, signatures, recoverKey)
+	})
 	if err != nil {
 		return nil, err
 	}
 	s.AdditionalSignatures = additional
-	if recoverKey != nil && !p.proper {
-		if err := s.VerifySignee(recoverKey); err != nil {
-			return nil, err
-		}
-	}
-	if recoverKey != nil {
-		if err := s.checkNewFinalizers(); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
+	return s, s.checkNewFinalizers()
 }
+
+// unsigned takes a block whoever signed it.
+func unsigned(types.Checksum256) error { return nil }
 
 // FinishSigned is Finish for a block that this node produces: it signs the header
 // h, with more than one signature only where that is allowed, and checks what the
@@ -114,7 +110,7 @@ func (p *PendingHeader) Finish(
 func (p *PendingHeader) FinishSigned(
 	h *types.SignedBlockHeader, set *feature.Set, sign Signer, recoverKey Recover,
 ) (*HeaderState, error) {
-	s, err := p.finish(h, set, func() error { return nil })
+	s, err := p.finish(h, set, unsigned)
 	if err != nil {
 		return nil, err
 	}
@@ -216,10 +212,13 @@ func (p *PendingHeader) proposedSchedule(h *types.SignedBlockHeader, extensions 
 	return info, nil
 }
 
-// finish is Finish without signatures, but that known checks those of a proper block.
-func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set, known func() error) (*HeaderState, error) {
+// finish is Finish with what checks the signatures of a digest, as soon as that is known: for a proper
+// block before anything is made of a header that anybody may have sent.
+func (p *PendingHeader) finish(
+	h *types.SignedBlockHeader, set *feature.Set, signed func(types.Checksum256) error,
+) (*HeaderState, error) {
 	if p.proper {
-		return p.finishProper(h, set, known)
+		return p.finishProper(h, set, signed)
 	}
 	if err := p.check(h); err != nil {
 		return nil, err
@@ -254,7 +253,10 @@ func (p *PendingHeader) finish(h *types.SignedBlockHeader, set *feature.Set, kno
 	case p.Promoted:
 		s.Pending.Schedule = &types.ProducerSchedule{Version: p.PrevPending.Schedule.Version}
 	}
-	return s, p.goOver(s, extensions.Finality)
+	if err := p.goOver(s, extensions.Finality); err != nil {
+		return nil, err
+	}
+	return s, signed(s.SigningDigest())
 }
 
 // SigningDigest returns what the producer signs (Leap: sig_digest): of a proper block the id.

@@ -427,11 +427,12 @@ func TestManyBlocksOfOneParentGoAtOnce(t *testing.T) {
 	must(f.MarkValid(won.ID, nil))
 	must(f.MarkValid(next.ID, nil))
 	begun := time.Now()
-	must(f.AdvanceRoot(won.ID))
+	gone, err := f.AdvanceRoot(won.ID)
+	must(err)
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("%d blocks take %v to go", siblings, took)
 	}
-	if f.Len() != 1 || f.Head().ID != next.ID {
+	if f.Len() != 1 || f.Head().ID != next.ID || len(gone) != siblings+2 {
 		t.Errorf("%d blocks are left, the head is block %d", f.Len(), f.Head().BlockNum)
 	}
 }

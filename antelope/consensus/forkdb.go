@@ -298,20 +298,21 @@ func (f *ForkDatabase) remove(ids []types.Checksum256) {
 	}
 }
 
-// AdvanceRoot makes a valid block the root. What does not follow it goes.
-func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) error {
+// AdvanceRoot makes a valid block the root. What does not follow it goes; the ids of that and of the root
+// are returned.
+func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) ([]types.Checksum256, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.root == nil {
-		return exception.New(exception.ForkDatabase, "root not yet set")
+		return nil, exception.New(exception.ForkDatabase, "root not yet set")
 	}
 	root := f.blocks[id]
 	switch {
 	case root == nil:
-		return exception.New(exception.ForkDatabase,
+		return nil, exception.New(exception.ForkDatabase,
 			"cannot advance root to a block that does not exist in the fork database")
 	case !root.valid:
-		return exception.New(exception.ForkDatabase, "cannot advance root to a block that has not yet been validated")
+		return nil, exception.New(exception.ForkDatabase, "cannot advance root to a block that has not yet been validated")
 	}
 	gone := []types.Checksum256{id}
 	for b := root; ; {
@@ -320,7 +321,7 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) error {
 			if n != b { // of b's own followers some stay
 				var err error
 				if gone, err = f.descendants(gone, n.ID); err != nil {
-					return err
+					return nil, err
 				}
 			}
 		}
@@ -329,20 +330,20 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) error {
 			break
 		}
 		if b = f.blocks[previous]; b == nil {
-			return exception.New(exception.ForkDatabase, "invariant violation: orphaned branch was present in forked database")
+			return nil, exception.New(exception.ForkDatabase, "invariant violation: orphaned branch was present in forked database")
 		}
 		if b.BlockState == f.head {
-			return exception.New(exception.ForkDatabase,
+			return nil, exception.New(exception.ForkDatabase,
 				"removing the block and its descendants would remove the current head block")
 		}
 	}
 	if f.head == f.root {
-		return exception.New(exception.ForkDatabase,
+		return nil, exception.New(exception.ForkDatabase,
 			"removing the block and its descendants would remove the current head block")
 	}
 	f.remove(gone)
 	f.root, f.rooted = root.BlockState, root.validation
-	return nil
+	return gone, nil
 }
 
 // FetchBranch returns the blocks from id down to the root's successor, without

@@ -322,14 +322,11 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 		} else if err == nil {
 			m.keep(func(n *branchNode) bool { return !m.leadsTo(b.ID, n.BlockState) })
 		}
-		for _, id := range removed {
-			if f.Block(id) != nil {
-				t.Fatalf("a block is there that was removed with %d", b.BlockNum)
-			}
-		}
+		checkGone(t, f, removed)
 		return "remove"
 	case 5:
-		err := f.AdvanceRoot(b.ID)
+		gone, err := f.AdvanceRoot(b.ID)
+		checkGone(t, f, gone)
 		if ok := known != nil && known.valid && m.leadsTo(b.ID, m.head); ok != (err == nil) {
 			t.Fatalf("advance root from %d to %d: %v", m.root.BlockNum, b.BlockNum, err)
 		} else if ok {
@@ -337,6 +334,16 @@ func (m *tree) step(t *testing.T, rng *rand.Rand, f *ForkDatabase) string {
 			m.root = b
 		}
 		return "advance root"
+	}
+}
+
+// checkGone checks that blocks are not there any more.
+func checkGone(t *testing.T, f *ForkDatabase, ids []types.Checksum256) {
+	t.Helper()
+	for _, id := range ids {
+		if f.Block(id) != nil {
+			t.Fatalf("block %s is there, and was removed", id)
+		}
 	}
 }
 

@@ -170,7 +170,8 @@ func (n *node) advance() {
 		}
 		n.log[b.BlockNum] = b.ID
 	}
-	n.must(n.db.AdvanceRoot(branch[0].ID))
+	_, err := n.db.AdvanceRoot(branch[0].ID)
+	n.must(err)
 }
 
 // sync pushes the blocks of another node's branch, up to a number, that n does not

@@ -120,10 +120,10 @@ func (p *PendingHeader) properExtension(c *Content) *types.FinalityExtension {
 }
 
 // finishProper is finish for a proper block. The confirmed field and the schedule version are
-// compared when the block has been executed (Spring: block_header_state::next). A state may be large
-// and take long: known checks the signatures before.
+// compared when the block has been executed (Spring: block_header_state::next). The producer signs the
+// id, and follows from the block before; a state may be large and take long to make.
 func (p *PendingHeader) finishProper(
-	h *types.SignedBlockHeader, set *feature.Set, known func() error,
+	h *types.SignedBlockHeader, set *feature.Set, signed func(types.Checksum256) error,
 ) (*HeaderState, error) {
 	switch {
 	case h.ScheduleVersion != types.ProperSchedule:
@@ -159,7 +159,7 @@ func (p *PendingHeader) finishProper(
 				"action_mroot empty (${e}), latest_qc_claim_block_num (${f})",
 			"n", first, "e", h.ActionMRoot.IsZero(), "f", x.Finality.Claim.Block)
 	}
-	if err := known(); err != nil {
+	if err := signed(h.ID()); err != nil {
 		return nil, err
 	}
 	f, err := p.before.Next(&h.BlockHeader, x.Finality, x.ProtocolFeatures)
