@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 )
 
@@ -42,7 +43,17 @@ func push(t *testing.T, c *chain.Chain, b *types.SignedBlock) error {
 	return c.PushBlock(p)
 }
 
-func hash(t *testing.T, c *chain.Chain) types.Checksum256 {
+func hash(t *testing.T, c *chain.Chain) (h types.Checksum256) {
+	t.Helper()
+	viewed(t, c, func(v *state.View) (err error) {
+		h, err = snapshot.Hash(v, c.Standing(), snapshot.Options{})
+		return err
+	})
+	return h
+}
+
+// viewed reads a chain's state as it is now.
+func viewed(t *testing.T, c *chain.Chain, read func(*state.View) error) {
 	t.Helper()
 	if err := c.Publish(); err != nil {
 		t.Fatal(err)
@@ -52,11 +63,9 @@ func hash(t *testing.T, c *chain.Chain) types.Checksum256 {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	h, err := snapshot.Hash(v, c.Standing(), snapshot.Options{})
-	if err != nil {
+	if err := read(v); err != nil {
 		t.Fatal(err)
 	}
-	return h
 }
 
 // follower is a chain with the same genesis.

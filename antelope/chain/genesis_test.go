@@ -35,22 +35,12 @@ func waxlike() chain.Options {
 // snapshotOf writes a chain's state as a snapshot.
 func snapshotOf(t *testing.T, c *chain.Chain) []byte {
 	t.Helper()
-	if err := c.Publish(); err != nil {
-		t.Fatal(err)
-	}
-	v, err := c.View()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
 	f, err := os.Create(filepath.Join(t.TempDir(), "snapshot"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := snapshot.Write(f, v, c.Standing(), snapshot.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	viewed(t, c, func(v *state.View) error { return snapshot.Write(f, v, c.Standing(), snapshot.Options{}) })
 	b, err := os.ReadFile(f.Name())
 	if err != nil {
 		t.Fatal(err)

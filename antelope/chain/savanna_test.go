@@ -15,6 +15,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/internal/reference"
 )
@@ -140,18 +141,10 @@ func withOlderPart(raw []byte, h *consensus.HeaderState) []byte {
 // partsOf names the parts that a snapshot's row of the head has.
 func partsOf(t *testing.T, c *chain.Chain) (names []string) {
 	t.Helper()
-	if err := c.Publish(); err != nil {
-		t.Fatal(err)
-	}
-	v, err := c.View()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
 	var b bytes.Buffer
-	if err := snapshot.Export(snapshot.NewJSON(&b), v, c.Standing(), snapshot.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	viewed(t, c, func(v *state.View) error {
+		return snapshot.Export(snapshot.NewJSON(&b), v, c.Standing(), snapshot.Options{})
+	})
 	var all struct {
 		State struct {
 			Rows []map[string]json.RawMessage

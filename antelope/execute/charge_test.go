@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"runtime/debug"
@@ -272,16 +273,21 @@ func copying(t *testing.T) time.Duration {
 	return taken
 }
 
+// hostFunctions are all of them, by name.
+func hostFunctions() map[string]wasm.Function {
+	functions := map[string]wasm.Function{}
+	for _, f := range intrinsic.Functions() {
+		functions[f.Name] = f
+	}
+	return functions
+}
+
 // Whatever a contract does in a loop, it ends when its time is up, within the memory
 // that it may take. On a machine that has other work the best of a few runs counts,
 // beside a loop that does nothing; where the largest row is copied, beside a few copies.
 func TestNoLoopOutlivesItsDeadline(t *testing.T) {
-	functions := map[string]wasm.Function{}
-	names := []string{}
-	for _, f := range intrinsic.Functions() {
-		functions[f.Name] = f
-		names = append(names, f.Name)
-	}
+	functions := hostFunctions()
+	names := slices.Collect(maps.Keys(functions))
 	for name := range bodies {
 		if _, is := functions[name]; !is {
 			names = append(names, name)
@@ -327,10 +333,7 @@ func TestNoLoopOutlivesItsDeadline(t *testing.T) {
 // A multiplication that would end long after the deadline is not begun, though there is time left when
 // it would be. This one takes two seconds on the machines that we know, and begins after half of one.
 func TestNoMultiplicationIsBegunThatWouldEndTooLate(t *testing.T) {
-	functions := map[string]wasm.Function{}
-	for _, f := range intrinsic.Functions() {
-		functions[f.Name] = f
-	}
+	functions := hostFunctions()
 	const name = "verify_rsa_sha256_sig of 33,000,000 digits"
 	for _, most := range []time.Duration{time.Second, 2 * time.Second} {
 		late, why := runUntil(t, name, loopOf(t, name, functions), false, most)
@@ -459,10 +462,7 @@ func resident(t *testing.T) probe.Process {
 // is. What a transaction does again and again with one large row, and what it prints, takes
 // memory once, however long it goes on.
 func TestTheMemoryOfATransactionHasABound(t *testing.T) {
-	functions := map[string]wasm.Function{}
-	for _, f := range intrinsic.Functions() {
-		functions[f.Name] = f
-	}
+	functions := hostFunctions()
 	for _, loop := range []struct {
 		name string
 		most time.Duration

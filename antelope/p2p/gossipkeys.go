@@ -69,7 +69,7 @@ func (g *gossip) key(producer types.Name) (types.PublicKey, bool) {
 func (g *gossip) sign() bool {
 	n := g.net
 	end := n.chain.Info().Time + slots(recordLife)
-	var first []byte
+	greeted := false // what a connection begins with is made
 	for _, o := range g.own {
 		key, ok := g.key(o.producer)
 		if !ok {
@@ -79,22 +79,27 @@ func (g *gossip) sign() bool {
 		e := listed{Record: Record{Version: 1, Producer: o.producer}, Place: Place{o.server, o.outbound, end}}
 		e.Info = e.Place.Append(nil)
 		empty := Record{Version: 1, Producer: o.producer}
-		for _, x := range [...]*Record{&empty, &e.Record} {
-			var err error
-			if x.Sig, err = n.signFor(key, x.Digest(n.chain.ID())); err != nil {
-				n.log.Error(fmt.Sprintf("Unable to update bp producer peers, error: %v", err))
-				return false
-			}
+		if !greeted && !g.signRecord(&empty, key) || !g.signRecord(&e.Record, key) {
+			return false
 		}
-		if first == nil {
-			first = appendRawFrame(nil, TypeGossip, Gossip{[]Record{empty}}.Append(nil))
+		if !greeted {
 			g.mu.Lock()
-			g.first = first
+			g.first = appendRawFrame(nil, TypeGossip, Gossip{[]Record{empty}}.Append(nil))
 			g.mu.Unlock()
+			greeted = true
 		}
 		g.directory.put(e)
 	}
 	return true
+}
+
+// signRecord signs an own record. It is false, and said, if the key is not this node's.
+func (g *gossip) signRecord(x *Record, key types.PublicKey) bool {
+	var err error
+	if x.Sig, err = g.net.signFor(key, x.Digest(g.net.chain.ID())); err != nil {
+		g.net.log.Error(fmt.Sprintf("Unable to update bp producer peers, error: %v", err))
+	}
+	return err == nil
 }
 
 // signFor signs with the private key of a public one: a peer's, or a producer's.

@@ -14,21 +14,27 @@ func recoverKey(s types.Signature, digest types.Checksum256) (types.PublicKey, e
 	return crypto.Recover(s, digest, true)
 }
 
+// lineOf begins a line about a block.
+func lineOf(what string, id types.Checksum256, b *types.SignedBlock) string {
+	return fmt.Sprintf("%s %s... #%d @ %s signed by %s [trxs: %d, ",
+		what, id.String()[8:24], types.BlockNum(id), b.Timestamp, b.Producer, len(b.Transactions))
+}
+
 // reportProduced says what was made. Scripts read this line.
 func (p *Producer) reportProduced(b *consensus.BlockState, start time.Time) {
 	r, lib := p.chain.Report(), p.chain.Fork().Root().BlockNum
 	now := time.Now()
 	total := r.Elapsed + now.Sub(start)
-	format, final, confirmed := "lib: %d%s, net: %d, cpu: %d, elapsed: %d, time: %d]", lib, fmt.Sprintf(", confirmed: %d", b.Header.Confirmed)
+	format, final := "lib: %d%s, net: %d, cpu: %d, elapsed: %d, time: %d]", lib
 	if p.chain.Spring() {
 		format, final = "lib: %d%s, net: %d, cpu: %d us, elapsed: %d us, producing time: %d us]", b.LIB()
-		if b.IsProper() {
-			confirmed = ""
-		}
 	}
-	p.log.main.Info(fmt.Sprintf("Produced block %s... #%d @ %s signed by %s [trxs: %d, "+format,
-		b.ID.String()[8:24], b.BlockNum, b.Header.Timestamp, b.Header.Producer,
-		len(b.Block.Transactions), final, confirmed, r.Net, r.CPU, r.Elapsed.Microseconds(), total.Microseconds()))
+	confirmed := ""
+	if !b.IsProper() {
+		confirmed = fmt.Sprintf(", confirmed: %d", b.Header.Confirmed)
+	}
+	p.log.main.Info(lineOf("Produced block", b.ID, b.Block) +
+		fmt.Sprintf(format, final, confirmed, r.Net, r.CPU, r.Elapsed.Microseconds(), total.Microseconds()))
 	p.clock.other(now)
 	t := p.clock.report(now, b.BlockNum, b.Header.Producer)
 	p.log.time(t)
@@ -48,14 +54,10 @@ func (p *Producer) reportProduced(b *consensus.BlockState, start time.Time) {
 func (p *Producer) logReceived(b *Block, now time.Time) {
 	head, r := p.chain.Head(), p.chain.Report()
 	applied := p.opt.Irreversible || head.ID == b.ID
-	begin := func(what string, id types.Checksum256, x *types.SignedBlock) string {
-		return fmt.Sprintf("%s %s... #%d @ %s signed by %s [trxs: %d, ",
-			what, id.String()[8:24], types.BlockNum(id), x.Timestamp, x.Producer, len(x.Transactions))
-	}
 	latency := func(x *types.SignedBlock) int64 { return now.Sub(x.Timestamp.TimePoint().Time()).Milliseconds() }
 	if p.chain.Spring() {
 		if applied {
-			p.log.main.Info(begin("Received block", b.ID, b.Signed) + fmt.Sprintf(
+			p.log.main.Info(lineOf("Received block", b.ID, b.Signed) + fmt.Sprintf(
 				"lib: %d, net: %d, cpu: %d us, elapsed: %d us, applying time: %d us, latency: %d ms]", b.state.LIB(), r.Net,
 				r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(b.Signed)))
 		}
@@ -65,10 +67,10 @@ func (p *Producer) logReceived(b *Block, now time.Time) {
 		return fmt.Sprintf("confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]", x.Confirmed, r.Net,
 			r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(x))
 	}
-	p.log.main.Info(begin("Received block", b.ID, b.Signed) +
+	p.log.main.Info(lineOf("Received block", b.ID, b.Signed) +
 		fmt.Sprintf("lib: %d, ", p.chain.Fork().Root().BlockNum) + end(b.Signed))
 	if !applied && head.Block != nil {
-		p.log.main.Info(begin("Block not applied to head", head.ID, head.Block) +
+		p.log.main.Info(lineOf("Block not applied to head", head.ID, head.Block) +
 			fmt.Sprintf("dpos: %d, ", head.LIB()) + end(head.Block))
 	}
 }
