@@ -1,7 +1,6 @@
 package node
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -47,7 +46,7 @@ func (n *Node) vote(
 	o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote), log *slog.Logger,
 ) (*voter, error) {
 	options := *o
-	options.Log = cmp.Or(o.Log, log)
+	options.Log = log
 	own, err := finalizer.Open(options)
 	if err != nil {
 		return nil, err

@@ -168,9 +168,7 @@ func DefaultLimits() Limits {
 		Transactions:     256 << 20,
 		Arrived:          64,
 
-		GatherEach: 2500 * time.Microsecond,
-		GatherMost: 500 * time.Millisecond,
-		GatherFrom: 16,
+		GatherEach: 2500 * time.Microsecond, GatherMost: 500 * time.Millisecond, GatherFrom: 16,
 
 		QueuedBlocks:     4000,
 		QueuedBytes:      128 << 20,
@@ -194,6 +192,7 @@ func DefaultLimits() Limits {
 
 		GossipBytes: 512 << 10, GossipPlace: 1 << 10, GossipWaiting: 8 << 20,
 		GossipAnswer: 25, GossipDials: 1024, GossipPause: 250 * time.Millisecond,
+
 		Control:      Budget{500, 4000},
 		Voting:       Budget{2000, 8000},
 		GossipChecks: Budget{50, 2000},
