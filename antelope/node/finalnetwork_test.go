@@ -32,8 +32,9 @@ import (
 // finalNode is a node of a chain that has gone over to Savanna's rules, while it serves.
 type finalNode struct {
 	*Node
-	stop  func()
-	votes buffer // what is logged of votes
+	stop   func()
+	votes  buffer                 // what is logged of votes
+	policy *types.FinalizerPolicy // of the head that the node starts with
 
 	mu       sync.Mutex
 	finality []time.Duration // from a block's slot to when it was irreversible, of blocks made meanwhile
@@ -46,6 +47,7 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	o := options(t.TempDir(), engine.Options{})
 	o.Genesis, o.Log = &p.Genesis, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	n := &finalNode{Node: startAt(t, o, p)}
+	n.policy = n.Chain().Head().Finality.Finalizers
 	po, no := producer.Defaults(), p2p.DefaultOptions()
 	po.Log, no.Log = o.Log, o.Log
 	no.Listen, no.Peers, no.MaxNodesPerHost, no.VoteThreads = []string{at[i]}, at[:i], 10, 2
@@ -88,16 +90,16 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 // blocks.
 func (n *finalNode) spare(t *testing.T) int {
 	t.Helper()
-	p, sum := n.Chain().Head().Finality.Finalizers, uint64(0)
-	for _, f := range p.Finalizers {
+	sum := uint64(0)
+	for _, f := range n.policy.Finalizers {
 		sum += f.Weight
 	}
-	for _, f := range p.Finalizers {
-		if i := int(f.Description[0] - 'a'); i > 0 && sum-f.Weight >= p.Threshold {
+	for _, f := range n.policy.Finalizers {
+		if i := int(f.Description[0] - 'a'); i > 0 && sum-f.Weight >= n.policy.Threshold {
 			return i
 		}
 	}
-	t.Fatalf("all of %+v are needed", p)
+	t.Fatalf("all of %+v are needed", n.policy)
 	return 0
 }
 
@@ -142,13 +144,12 @@ func checkFinalizerInfo(t *testing.T, address string, n *finalNode) {
 	if err != nil || resp.StatusCode != http.StatusOK || info.Active == nil {
 		t.Fatalf("%d %s: %v", resp.StatusCode, body, err)
 	}
-	policy := n.Chain().Head().Finality.Finalizers
-	if len(info.Active.Finalizers) != len(policy.Finalizers) || info.Active.Threshold != policy.Threshold {
+	if len(info.Active.Finalizers) != len(n.policy.Finalizers) || info.Active.Threshold != n.policy.Threshold {
 		t.Errorf("the finalizers are %s", body)
 	}
-	head, voted := n.Chain().Head().BlockNum, 0
+	head, voted := headNum(t, address), 0
 	for i, v := range info.Votes {
-		if v.Generation != policy.Generation || v.Num > head || v.Num+20 < head || len(v.ID) != 64 ||
+		if v.Generation != n.policy.Generation || v.Num > head || v.Num+20 < head || len(v.ID) != 64 ||
 			len(v.Time) != len("2026-01-02T03:04:05.500") {
 			t.Errorf("a vote is %+v at block %d", v, head)
 		}
@@ -291,9 +292,9 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 		t.Errorf("%d blocks became irreversible with one finalizer of four", is-was)
 	}
 	// Nobody else votes any more, so that its producer pauses.
-	head := nodes[0].Chain().Fork().Head().BlockNum
+	head := headNum(t, at[count])
 	time.Sleep(2 * time.Second)
-	if is := nodes[0].Chain().Fork().Head().BlockNum; is != head {
+	if is := headNum(t, at[count]); is != head {
 		t.Errorf("%d blocks were made without a vote of others", is-head)
 	}
 }
