@@ -261,7 +261,7 @@ func (c *Chain) addProduced(bs *consensus.BlockState, v *finality.Validation) er
 	if err := c.fork.Add(bs, false); err != nil {
 		return err
 	}
-	c.votes.expect(bs)
+	c.ExpectVotes(bs)
 	if err := c.fork.MarkValid(bs.ID, v); err != nil {
 		return err
 	}

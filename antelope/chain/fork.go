@@ -31,7 +31,7 @@ func (c *Chain) PushBlock(p *Prepared) error {
 	if err := c.fork.Add(p.State, false); err != nil {
 		return err
 	}
-	c.votes.expect(p.State)
+	c.ExpectVotes(p.State)
 	if err := c.logs.keep(p.State); err != nil {
 		return err
 	}

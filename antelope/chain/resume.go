@@ -224,7 +224,7 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 			err = r.fork.Add(p.State, true)
 		}
 		if err == nil {
-			r.votes.expect(p.State)
+			r.ExpectVotes(p.State)
 		}
 		if err == nil {
 			err = r.advance(p)

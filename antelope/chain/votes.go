@@ -15,9 +15,10 @@ type votes struct {
 	blocks map[types.Checksum256]*finality.Aggregate
 }
 
-// expect begins to count votes for a block that is in the fork database, and keeps the certificate
-// that it brings for an earlier one.
-func (v *votes) expect(b *consensus.BlockState) {
+// ExpectVotes begins to count votes for a block whose header was found good, and keeps the certificate that it
+// brings for an earlier one. A block that is not in the fork database is the caller's to remember, until
+// [Chain.ForgetVotes]. Any goroutine may call it, again for the same block too.
+func (v *votes) ExpectVotes(b *consensus.BlockState) {
 	if !b.IsProper() {
 		return
 	}
@@ -53,6 +54,13 @@ func (v *votes) forget(ids []types.Checksum256) {
 	defer v.mu.Unlock()
 	for _, id := range ids {
 		delete(v.blocks, id)
+	}
+}
+
+// ForgetVotes drops what was voted for a block that has not come into the fork database. Any goroutine may call it.
+func (c *Chain) ForgetVotes(id types.Checksum256) {
+	if c.fork.Block(id) == nil {
+		c.votes.forget([]types.Checksum256{id})
 	}
 }
 

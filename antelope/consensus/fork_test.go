@@ -436,3 +436,46 @@ func TestManyBlocksOfOneParentGoAtOnce(t *testing.T) {
 		t.Errorf("%d blocks are left, the head is block %d", f.Len(), f.Head().BlockNum)
 	}
 }
+
+// A finalizer asks it before it votes for a block that was not executed: whether what the block's certificate is about
+// was, or something later on its branch.
+func TestABranchIsValidSinceABlock(t *testing.T) {
+	n := newNode(t)
+	n.produceMany(3)
+	n.propose("a", "b", "c", "d", "e") // so that blocks stay reversible
+	n.produceMany(10)
+	root := n.db.Root()
+	var id [6]types.Checksum256
+	prev := root.ID
+	db := NewForkDatabase(n.db.set)
+	db.Reset(Head{HeaderState: root.HeaderState})
+	for i := range id {
+		id[i] = types.Checksum256{3: byte(root.BlockNum) + byte(i) + 1, 31: byte(i)}
+		h := *root.HeaderState
+		h.ID, h.BlockNum, h.Header.Previous = id[i], root.BlockNum+uint32(i)+1, prev
+		if err := db.Add(&BlockState{HeaderState: &h}, false); err != nil {
+			t.Fatal(err)
+		}
+		prev = id[i]
+	}
+	check := func(when string, of, since types.Checksum256, want bool) {
+		t.Helper()
+		if is := db.ValidSince(of, since); is != want {
+			t.Errorf("%s: %v", when, is)
+		}
+	}
+	check("the root", root.ID, root.ID, true)
+	check("down to the root", id[3], root.ID, true)
+	check("down to before the root", id[3], types.Checksum256{1}, true)
+	check("nothing is valid above the root", id[3], id[0], false)
+	check("a block that is not there", types.Checksum256{9}, root.ID, false)
+	for _, x := range id[:2] {
+		if err := db.MarkValid(x, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("the block itself", id[3], id[1], true)
+	check("a later one", id[3], id[0], true)
+	check("an earlier one", id[3], id[2], false)
+	check("not valid itself", id[3], id[3], false)
+}

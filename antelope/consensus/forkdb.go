@@ -169,6 +169,24 @@ func (f *ForkDatabase) IsValid(id types.Checksum256) bool {
 	return n != nil && n.valid
 }
 
+// ValidSince tells whether a block, or one that it follows down to since, has been marked valid. A block before
+// the root counts as the root, which is valid. It is false for a block that is neither in the tree nor its root (Spring:
+// validated_block_exists).
+func (f *ForkDatabase) ValidSince(id, since types.Checksum256) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	for n := f.blocks[id]; n != nil; n = f.blocks[id] {
+		if n.valid {
+			return true
+		}
+		if id == since {
+			return false
+		}
+		id = n.Header.Previous
+	}
+	return f.root != nil && id == f.root.ID
+}
+
 // Add adds a block that follows one in the tree. One that is there already is an
 // error unless ignoreDuplicate.
 func (f *ForkDatabase) Add(b *BlockState, ignoreDuplicate bool) error {

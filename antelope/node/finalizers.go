@@ -20,6 +20,7 @@ const recent = 30 * time.Second
 // voter lets the finalizers of this node vote, on a goroutine of its own: a vote waits for the disk.
 type voter struct {
 	own   *finalizer.Finalizers
+	fork  *consensus.ForkDatabase
 	count func(*finality.Vote) finality.Result
 	tell  func(*finality.Vote) // peers; nil for a node without any
 	log   *slog.Logger
@@ -39,8 +40,8 @@ type ballot struct {
 // waitingBallots is how many there may be; the oldest ones go. A finalizer that is so late is of no use.
 const waitingBallots = 64
 
-// vote opens the finalizers and tells them what the chain accepts. It is called before the first
-// block of this life. count and tell are given each vote when it is durable; tell may be nil. log is
+// vote opens the finalizers and tells them what the chain accepts; who checks headers is to tell the voter of them. It
+// is called before the first block of this life. count and tell are given each vote when it is durable; tell may be nil. log is
 // told why a finalizer may not vote.
 func (n *Node) vote(
 	o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote), log *slog.Logger,
@@ -51,7 +52,7 @@ func (n *Node) vote(
 	if err != nil {
 		return nil, err
 	}
-	v := &voter{own: own, certified: n.certifiedBlock, count: count, tell: tell, log: n.o.Log,
+	v := &voter{own: own, fork: n.chain.Fork(), certified: n.certifiedBlock, count: count, tell: tell, log: n.o.Log,
 		queue: make(chan ballot, waitingBallots), late: late{log: n.o.Log}, roles: roles{log: n.o.Log, keys: own.Keys()}}
 	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
 		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
@@ -61,14 +62,23 @@ func (n *Node) vote(
 	return v, nil
 }
 
-// header looks at the certificate that a block brings.
+// header looks at the certificate that a block brings whose header was found good, and votes for the block if all is
+// known that its certificate is about: so a vote does not wait until the block is executed (Spring:
+// consider_voting). Any goroutine may call it, again for the same block too.
 func (v *voter) header(b *consensus.BlockState) {
 	if certified := v.certified(b); certified != nil {
 		v.put(ballot{certified, b.Certificate})
 	}
+	if !b.IsProper() || age(b) >= recent {
+		return
+	}
+	core := &b.Finality.Core
+	if ref := core.Ref(core.Claim().Block); ref != nil && v.fork.ValidSince(b.Header.Previous, ref.ID) {
+		v.put(ballot{b.Finality, nil})
+	}
 }
 
-// block votes for a block that has become the head.
+// block votes for a block that has become the head, unless that was done.
 func (v *voter) block(b *consensus.BlockState) {
 	v.roles.tell(b.Finality)
 	switch {

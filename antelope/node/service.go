@@ -145,6 +145,7 @@ func (n *Node) voters(s *Services, p *producer.Producer, network *p2p.Network) (
 		if v, err = n.vote(s.Finalizers, p.Vote, tell, log); err != nil {
 			return nil, err
 		}
+		p.Subscribe(producer.Events{Header: v.header})
 		own = v.own.Keys()
 	}
 	n.logVotes(log, own)

@@ -160,6 +160,7 @@ func (c *conn) newBlock(b *Block) error {
 		n.blocks.add(b.ID, c)
 		c.promised.keep()
 		n.broadcastBlock(b)
+		n.votes.blockCame(b.ID)
 		if err := n.prepare(b); err != nil {
 			n.refuse(c, b, err)
 			n.countRejection(c, b.Num)

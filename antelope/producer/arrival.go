@@ -38,11 +38,12 @@ type arrivals struct {
 	received atomic.Uint32 // newest block that came in, applied or not
 	late     []lateBlock   // that came while a round was made here; the writer's
 
-	hurry        func()              // ends what a block interrupts
-	take         func(*Block) error  // gives a block to the chain, on the writer
-	refuse       func(*Block, error) // tells that a block is not valid
-	irreversible func() uint32       // number of the newest one
-	wary         func() bool         // blocks from the future are refused: of Spring's nodes only those that produce do so
+	hurry        func()                      // ends what a block interrupts
+	header       func(*consensus.BlockState) // tells of a header that was found good
+	take         func(*Block) error          // gives a block to the chain, on the writer
+	refuse       func(*Block, error)         // tells that a block is not valid
+	irreversible func() uint32               // number of the newest one
+	wary         func() bool                 // blocks from the future are refused: of Spring's nodes only those that produce do so
 }
 
 // NewBlock is a block that came from outside, with its id.
@@ -77,7 +78,9 @@ func (a *arrivals) CheckHeader(b *Block) error {
 		return err
 	}
 	b.state = s
-	a.headers.put(s.HeaderState)
+	if a.headers.put(s) {
+		a.header(s)
+	}
 	return nil
 }
 
@@ -183,11 +186,18 @@ func (a *arrivals) takeLate() {
 }
 
 // headers are header states of blocks that were checked and are not in the fork
-// database yet, so that blocks after them can be checked meanwhile.
+// database yet, so that blocks after them can be checked meanwhile, and votes for them counted.
 type headers struct {
+	votes electorate
 	mu    sync.Mutex
 	known map[types.Checksum256]*consensus.HeaderState
 	order []types.Checksum256
+}
+
+// electorate counts votes for blocks.
+type electorate interface {
+	ExpectVotes(b *consensus.BlockState)
+	ForgetVotes(id types.Checksum256)
 }
 
 // maxHeaders is how far checked headers may be ahead of the chain.
@@ -199,21 +209,26 @@ func (h *headers) get(id types.Checksum256) *consensus.HeaderState {
 	return h.known[id]
 }
 
-func (h *headers) put(s *consensus.HeaderState) {
+// put keeps the header state of a block, and has votes for it counted. It tells whether it was not there.
+func (h *headers) put(b *consensus.BlockState) bool {
+	s := b.HeaderState
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.known == nil {
 		h.known = make(map[types.Checksum256]*consensus.HeaderState)
 	}
 	if h.known[s.ID] != nil {
-		return
+		return false
 	}
 	h.known[s.ID] = s
 	h.order = append(h.order, s.ID)
+	h.votes.ExpectVotes(b)
 	for len(h.order) > maxHeaders {
 		delete(h.known, h.order[0])
+		h.votes.ForgetVotes(h.order[0])
 		h.order = h.order[1:]
 	}
+	return true
 }
 
 // drop forgets a header. Those that came first go first, so that the search is
@@ -225,6 +240,7 @@ func (h *headers) drop(id types.Checksum256) {
 		return
 	}
 	delete(h.known, id)
+	h.votes.ForgetVotes(id)
 	for i, x := range h.order {
 		if x == id {
 			h.order = append(h.order[:i:i], h.order[i+1:]...)

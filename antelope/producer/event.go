@@ -14,6 +14,9 @@ import (
 // ([chain.Hooks]); nil is for nobody. They must return soon, must not call what waits
 // for the writer, and must not change what they get.
 type Events struct {
+	// Header comes with a block from outside whose header was found good, before the block is executed, and
+	// votes for it are counted. Any goroutine calls it, rarely twice for one block.
+	Header func(*consensus.BlockState)
 	// Acked comes when a transaction from outside was answered: err says why it was
 	// refused (Leap: channel transaction_ack). What was accepted goes to peers.
 	Acked func(packed *types.PackedTransaction, x *execute.Candidate, err error)
@@ -57,6 +60,15 @@ func (l *listeners) tellAcked(x *execute.Candidate, err error) {
 	l.each(func(e *Events) {
 		if e.Acked != nil {
 			e.Acked(x.Packed, x, err)
+		}
+	})
+}
+
+// tellHeader tells of a block whose header was found good.
+func (l *listeners) tellHeader(b *consensus.BlockState) {
+	l.each(func(e *Events) {
+		if e.Header != nil {
+			e.Header(b)
 		}
 	})
 }

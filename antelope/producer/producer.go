@@ -141,6 +141,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 func (p *Producer) connect() {
 	p.arrivals.chain, p.arrivals.writer, p.arrivals.log, p.arrivals.keys = p.chain, p.writer, &p.log, &p.keys
 	p.hurry, p.take, p.arrivals.refuse = p.speculation.giveWay, p.applyBlock, p.tellRejected
+	p.arrivals.header, p.headers.votes = p.tellHeader, p.chain
 	p.irreversible = func() uint32 { return p.head.Load().IrreversibleNum }
 	p.wary = func() bool { return len(p.opt.Producers) > 0 || !p.head.Load().Spring }
 
