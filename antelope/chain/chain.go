@@ -43,6 +43,7 @@ type Options struct {
 	Threads          int                          // that unpack and check blocks ahead of the writer; 0 is 1
 	KeyBytes         int64                        // memory for keys that are prepared to be checked; 0 for the default
 	RowBytes         int64                        // memory for decoded rows of the state; 0 for the default
+	Limits           Limits                       // of what was not executed
 	// Hooks are told from the first block on, before those of Chain.Subscribe.
 	Hooks Hooks
 }
@@ -90,12 +91,13 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Options = *shared.Options()
+	o.Options, o.Limits = *shared.Options(), o.Limits.withDefaults()
 	c := &Chain{
 		examiner: examiner{opt: &o, keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase(o.Features)},
 		pending:  pending{execute.New(s, shared)},
 		store:    st, state: s, shared: shared, logs: logs{o.Blocks, o.Reversible},
 	}
+	c.fork.Limit(o.Limits.WaitingBytes)
 	c.Subscribe(o.Hooks)
 	if err := c.load(); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -200,6 +202,9 @@ func (c *Chain) Fork() *consensus.ForkDatabase { return c.fork }
 // Keys finds out with which keys transactions of this chain are signed. Any goroutine
 // may use it.
 func (c *Chain) Keys() *execute.Keys { return c.keys }
+
+// Limits are the bounds of what was not executed. Any goroutine may ask.
+func (c *Chain) Limits() Limits { return c.opt.Limits }
 
 // Policy is what the operator decided last. Any goroutine may ask.
 func (c *Chain) Policy() execute.Policy { return c.shared.Policy() }

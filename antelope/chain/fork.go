@@ -36,7 +36,17 @@ func (c *Chain) PushBlock(p *Prepared) error {
 		return err
 	}
 	c.hooks.acceptedHeader(p.State)
+	defer c.shed()
 	return c.advance(p)
+}
+
+// shed forgets blocks that were not executed, if they take more than [Limits.WaitingBytes].
+func (c *Chain) shed() {
+	gone := c.fork.Shed()
+	c.votes.forget(gone)
+	for _, id := range gone {
+		delete(c.prepared, id)
+	}
 }
 
 // PauseAt has the chain stand still at a block, until it is called again; 0 is for no block. Whoever pushes

@@ -228,6 +228,7 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 		}
 		if err == nil {
 			err = r.advance(p)
+			r.shed()
 		}
 		if err != nil {
 			if exception.Of(err) == nil {

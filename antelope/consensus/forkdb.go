@@ -31,6 +31,9 @@ type ForkDatabase struct {
 	blocks   map[types.Checksum256]*branchNode
 	children map[types.Checksum256][]*branchNode // by the id of the block before, which may be the root
 	ranks    [2][]*branchNode                    // not valid, valid: from the worst to the best
+	limit    int64                               // of bytes, see [ForkDatabase.Limit]; 0 for none
+	waiting  int64                               // bytes of blocks that are not valid
+	came     uint64                              // blocks that were added
 }
 
 // branchNode is a block of the tree.
@@ -39,6 +42,9 @@ type branchNode struct {
 	valid      bool
 	gone       bool                 // about to be removed
 	validation *finality.Validation // after a valid block from the genesis block of Savanna's rules on
+
+	bytes int64  // that are kept because the block is
+	came  uint64 // which one it was
 }
 
 // NewForkDatabase returns a fork database without a root, for a chain with these
@@ -53,6 +59,7 @@ func (f *ForkDatabase) clear() {
 	f.blocks = map[types.Checksum256]*branchNode{}
 	f.children = map[types.Checksum256][]*branchNode{}
 	f.ranks = [2][]*branchNode{}
+	f.waiting = 0
 }
 
 func index(valid bool) int {
@@ -75,12 +82,18 @@ func (f *ForkDatabase) enlist(n *branchNode) {
 	list := &f.ranks[index(n.valid)]
 	i, _ := slices.BinarySearchFunc(*list, n, f.rank)
 	*list = slices.Insert(*list, i, n)
+	if !n.valid {
+		f.waiting += n.bytes
+	}
 }
 
 func (f *ForkDatabase) delist(n *branchNode) {
 	list := &f.ranks[index(n.valid)]
 	if i, found := slices.BinarySearchFunc(*list, n, f.rank); found {
 		*list = slices.Delete(*list, i, i+1)
+		if !n.valid {
+			f.waiting -= n.bytes
+		}
 	}
 }
 
@@ -199,7 +212,8 @@ func (f *ForkDatabase) add(n *branchNode, ignoreDuplicate bool) error {
 	if f.root == nil {
 		return exception.New(exception.ForkDatabase, "root not yet set")
 	}
-	if f.blockOrRoot(n.Header.Previous) == nil {
+	previous := f.blockOrRoot(n.Header.Previous)
+	if previous == nil {
 		return exception.New(exception.UnlinkableBlock, "unlinkable block", "id", n.ID, "previous", n.Header.Previous)
 	}
 	if f.blocks[n.ID] != nil {
@@ -208,6 +222,8 @@ func (f *ForkDatabase) add(n *branchNode, ignoreDuplicate bool) error {
 		}
 		return exception.New(exception.ForkDatabase, "duplicate block added", "id", n.ID)
 	}
+	f.came++
+	n.came, n.bytes = f.came, n.grownBytes(previous.HeaderState)
 	f.blocks[n.ID] = n
 	f.children[n.Header.Previous] = append(f.children[n.Header.Previous], n)
 	f.enlist(n)
@@ -313,6 +329,11 @@ func (f *ForkDatabase) remove(ids []types.Checksum256) {
 	}
 	for i := range f.ranks {
 		f.ranks[i] = slices.DeleteFunc(f.ranks[i], gone)
+	}
+	for _, n := range doomed {
+		if !n.valid {
+			f.waiting -= n.bytes
+		}
 	}
 }
 

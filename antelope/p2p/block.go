@@ -35,7 +35,7 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 			return c.spendUseless(0) // it comes again later, in a range
 		}
 	}
-	if known, first := n.blocks.noteSeen(id, c.slot); known {
+	if known, first := n.blocks.noteSeen(id, c.slot); known && !n.gone(id) {
 		n.duplicateBlocks.Add(1)
 		c.rejected.reset() // it is as good as another's
 		n.sync.came(id)
@@ -183,6 +183,12 @@ func (c *conn) newBlock(b *Block) error {
 	n.queue.room(c.ended)
 	c.delivering.Store(false)
 	return nil
+}
+
+// gone tells whether the chain has dropped a block for want of room, whose header was checked. Such a block may come
+// again. The order of the questions matters: a block is on its way until it is known, and known until it is final.
+func (n *Network) gone(id types.Checksum256) bool {
+	return !n.blocks.underWay(id) && !n.chain.Knows(id) && types.BlockNum(id) > n.chain.Info().LIBNum
 }
 
 // linkable tells whether the block before another is known or about to be. The order of

@@ -149,6 +149,15 @@ func (f *fakeChain) Twin() *FakeChain {
 	return t
 }
 
+// DropHead drops the head.
+func (f *fakeChain) DropHead() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.branch) - 1
+	delete(f.blocks, f.branch[last])
+	f.branch = f.branch[:last]
+}
+
 // Head is the number of the head block.
 func (f *fakeChain) Head() uint32 { return f.head() }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +24,7 @@ type Block struct {
 	ID     types.Checksum256
 
 	header     sync.Mutex
-	state      *consensus.BlockState
+	checked    bool // the header was found good
 	candidates func() ([]*execute.Candidate, error)
 }
 
@@ -63,25 +64,41 @@ func (a *arrivals) Knows(id types.Checksum256) bool { return a.chain.Fork().Head
 func (a *arrivals) CheckHeader(b *Block) error {
 	b.header.Lock()
 	defer b.header.Unlock()
-	if b.state != nil {
+	if b.checked {
 		return nil
 	}
-	prev := a.chain.Fork().HeaderState(b.Signed.Previous)
-	if prev == nil {
-		prev = a.headers.get(b.Signed.Previous)
-	}
-	if prev == nil {
-		return exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID, "previous", b.Signed.Previous)
-	}
-	s, err := a.chain.CheckHeader(prev, b.Signed, b.ID)
+	s, err := a.examine(b)
 	if err != nil {
 		return err
 	}
-	b.state = s
-	if a.headers.put(s) {
+	b.checked = true
+	if a.headers.put(s, a.chain.Limits()) {
 		a.header(s)
 	}
 	return nil
+}
+
+// examine checks a block's header, and returns the state that it makes.
+func (a *arrivals) examine(b *Block) (*consensus.BlockState, error) {
+	prev := a.chain.Fork().HeaderState(b.Signed.Previous)
+	if prev == nil {
+		if s := a.headers.get(b.Signed.Previous); s != nil {
+			prev = s.HeaderState
+		}
+	}
+	if prev == nil {
+		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID, "previous", b.Signed.Previous)
+	}
+	return a.chain.CheckHeader(prev, b.Signed, b.ID)
+}
+
+// stateOf is the state that a block's header makes, which CheckHeader has found good. It is made again if there
+// was no room to keep it.
+func (a *arrivals) stateOf(b *Block) (*consensus.BlockState, error) {
+	if s := a.headers.get(b.ID); s != nil && s.Block == b.Signed {
+		return s, nil
+	}
+	return a.examine(b)
 }
 
 // Prepare unpacks the block's transactions and finds their keys. Any goroutine may
@@ -185,13 +202,15 @@ func (a *arrivals) takeLate() {
 	}
 }
 
-// headers are header states of blocks that were checked and are not in the fork
-// database yet, so that blocks after them can be checked meanwhile, and votes for them counted.
+// headers are states of blocks whose headers were checked and that are not in the fork database yet, so that blocks
+// after them can be checked meanwhile, and votes for them counted. There is room for so many and so much as
+// [chain.Limits] says; what came first goes first.
 type headers struct {
 	votes electorate
 	mu    sync.Mutex
-	known map[types.Checksum256]*consensus.HeaderState
+	known map[types.Checksum256]*consensus.BlockState
 	order []types.Checksum256
+	held  consensus.Holding
 }
 
 // electorate counts votes for blocks.
@@ -200,33 +219,28 @@ type electorate interface {
 	ForgetVotes(id types.Checksum256)
 }
 
-// maxHeaders is how far checked headers may be ahead of the chain.
-const maxHeaders = 4096
-
-func (h *headers) get(id types.Checksum256) *consensus.HeaderState {
+func (h *headers) get(id types.Checksum256) *consensus.BlockState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.known[id]
 }
 
-// put keeps the header state of a block, and has votes for it counted. It tells whether it was not there.
-func (h *headers) put(b *consensus.BlockState) bool {
-	s := b.HeaderState
+// put keeps the state of a block, and has votes for it counted. It tells whether it was not there.
+func (h *headers) put(s *consensus.BlockState, l chain.Limits) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.known == nil {
-		h.known = make(map[types.Checksum256]*consensus.HeaderState)
+		h.known = make(map[types.Checksum256]*consensus.BlockState)
 	}
 	if h.known[s.ID] != nil {
 		return false
 	}
 	h.known[s.ID] = s
 	h.order = append(h.order, s.ID)
-	h.votes.ExpectVotes(b)
-	for len(h.order) > maxHeaders {
-		delete(h.known, h.order[0])
-		h.votes.ForgetVotes(h.order[0])
-		h.order = h.order[1:]
+	h.held.Add(s)
+	h.votes.ExpectVotes(s)
+	for len(h.order) > l.CheckedHeaders || h.held.Bytes() > l.CheckedBytes && len(h.order) > 1 {
+		h.remove(0)
 	}
 	return true
 }
@@ -239,12 +253,14 @@ func (h *headers) drop(id types.Checksum256) {
 	if h.known[id] == nil {
 		return
 	}
-	delete(h.known, id)
+	h.remove(slices.Index(h.order, id))
+}
+
+// remove forgets the header at a place of order. The caller holds mu.
+func (h *headers) remove(i int) {
+	id := h.order[i]
+	h.held.Remove(h.known[id])
 	h.votes.ForgetVotes(id)
-	for i, x := range h.order {
-		if x == id {
-			h.order = append(h.order[:i:i], h.order[i+1:]...)
-			return
-		}
-	}
+	delete(h.known, id)
+	h.order = slices.Delete(h.order, i, i+1)
 }

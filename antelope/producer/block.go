@@ -54,8 +54,12 @@ func (p *Producer) applyBlock(b *Block) error {
 	if err != nil {
 		return err
 	}
+	state, err := p.stateOf(b)
+	if err != nil {
+		return err
+	}
 	p.applying = b
-	err = p.chain.PushBlock(chain.NewPrepared(b.state, candidates))
+	err = p.chain.PushBlock(chain.NewPrepared(state, candidates))
 	p.applying = nil
 	if err != nil {
 		p.updateHead()

@@ -58,7 +58,7 @@ func (p *Producer) logReceived(b *Block, now time.Time) {
 	if p.chain.Spring() {
 		if applied {
 			p.log.main.Info(lineOf("Received block", b.ID, b.Signed) + fmt.Sprintf(
-				"lib: %d, net: %d, cpu: %d us, elapsed: %d us, applying time: %d us, latency: %d ms]", b.state.LIB(), r.Net,
+				"lib: %d, net: %d, cpu: %d us, elapsed: %d us, applying time: %d us, latency: %d ms]", p.chain.Fork().HeaderState(b.ID).LIB(), r.Net,
 				r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(b.Signed)))
 		}
 		return

@@ -152,6 +152,33 @@ func (p *PackedTransaction) Footprint(t *Transaction, contextFreeData [][]byte) 
 	return int64(n)
 }
 
+// Footprint is about how many bytes of memory the block's transactions, as they are packed, and its extensions take.
+func (b *SignedBlock) Footprint() int64 {
+	const receipt, signature, slice = 192, 128, 32 // bytes of each, besides its data
+	n := receipt * len(b.Transactions)
+	for i := range b.Transactions {
+		if p := b.Transactions[i].Packed; p != nil {
+			n += len(p.PackedTrx) + len(p.PackedContextFreeData) + signature*len(p.Signatures)
+		}
+	}
+	for _, list := range [...]Extensions{b.SignedBlockHeader.Extensions, b.Extensions} {
+		for i := range list {
+			n += slice + len(list[i].Data)
+		}
+	}
+	return int64(n)
+}
+
+// Footprint is about how many bytes of memory the schedule takes.
+func (s *ProducerSchedule) Footprint() int64 {
+	const producer, key, compact = 40, 64, 33 // bytes of each, with what a key's type has besides
+	n := producer * len(s.Producers)
+	for i := range s.Producers {
+		n += (key + compact) * len(s.Producers[i].Authority.Keys)
+	}
+	return int64(n)
+}
+
 // fixedPackedOverhead is billed for every packed transaction, in bytes.
 const fixedPackedOverhead = 16
 
