@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -22,11 +23,12 @@ type voting struct {
 	limits *Limits
 	wake   chan struct{} // has an element for each goroutine that may have something to do
 
-	mu    sync.Mutex
-	turns []*conn                         // that have votes in line, the next one first
-	total int                             // votes in line and early ones
-	early map[types.Checksum256][]*ballot // whose block has not come, by its id
-	way   map[types.Checksum256]bool      // hashes of votes that are being counted
+	mu      sync.Mutex
+	turns   []*conn                         // that have votes in line, the next one first
+	total   int                             // votes in line and early ones
+	early   map[types.Checksum256][]*ballot // whose block has not come, by its id
+	way     map[types.Checksum256]*ballot   // in line, being counted, or early, by their hashes
+	counted map[types.Checksum256]uint32    // hashes of votes that counted, with the number of their block
 }
 
 // ballots are the votes of a connection that are not counted yet.
@@ -41,14 +43,16 @@ func (b *ballots) count() int { return len(b.line) + b.early }
 type ballot struct {
 	vote  finality.Vote
 	hash  types.Checksum256 // of all of it
-	from  *conn
+	from  *conn             // whose vote it is among those that wait
+	also  []*conn           // that have sent it too
 	came  time.Time
 	again bool // it has waited for its block
 }
 
 func newVoting(n *Network) *voting {
 	return &voting{net: n, limits: &n.config.Limits, wake: make(chan struct{}, max(1, n.config.VoteThreads)),
-		early: map[types.Checksum256][]*ballot{}, way: map[types.Checksum256]bool{}}
+		early: map[types.Checksum256][]*ballot{}, way: map[types.Checksum256]*ballot{},
+		counted: map[types.Checksum256]uint32{}}
 }
 
 // VoteCast is to be called with each vote of an own finalizer, once it is durable: peers are told. It
@@ -76,16 +80,28 @@ func (c *conn) handleVote(frame []byte, r *serial.Reader) error {
 	return n.votes.add(b)
 }
 
-// add puts a vote in line, unless there are too many. It is an error if the peer alone has too many.
+// add puts a vote in line, unless there are too many. It is an error if the peer alone has too many. All honest
+// peers send the same votes, and a dishonest one may send a vote any number of times: a vote that waits, or that
+// counted, takes no more room.
 func (v *voting) add(b *ballot) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if _, counted := v.counted[b.hash]; counted {
+		return nil
+	}
+	if o := v.way[b.hash]; o != nil {
+		if o.from != b.from && !slices.Contains(o.also, b.from) {
+			o.also = append(o.also, b.from)
+		}
+		return nil
+	}
 	own := b.from.ballots.count()
 	if own >= v.limits.ConnVotes {
 		b.from.retry.Store(false)
 		return fmt.Errorf("%d votes of the peer wait to be counted", own)
 	}
 	if v.total < v.limits.Votes || own < v.limits.Votes/max(1, len(*v.net.conns.Load())) {
+		v.way[b.hash] = b
 		v.put(b)
 	}
 	return nil
@@ -105,32 +121,34 @@ func (v *voting) put(b *ballot) {
 	}
 }
 
-// next takes a vote of the connection whose turn it is; nil if there is none. What is being counted
-// already is dropped. done must follow.
+// next takes a vote of the connection whose turn it is; nil if there is none.
 func (v *voting) next() *ballot {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for len(v.turns) > 0 {
-		c := v.turns[0]
-		v.turns = v.turns[1:]
-		b := c.ballots.line[0]
-		c.ballots.line = c.ballots.line[1:]
-		v.total--
-		if len(c.ballots.line) > 0 {
-			v.turns = append(v.turns, c)
-		}
-		if !v.way[b.hash] {
-			v.way[b.hash] = true
-			return b
-		}
+	if len(v.turns) == 0 {
+		return nil
 	}
-	return nil
+	c := v.turns[0]
+	v.turns = v.turns[1:]
+	b := c.ballots.line[0]
+	c.ballots.line = c.ballots.line[1:]
+	v.total--
+	if len(c.ballots.line) > 0 {
+		v.turns = append(v.turns, c)
+	}
+	return b
 }
 
-func (v *voting) endBallot(b *ballot) {
+// endBallot ends the way of a vote, and returns who has sent it. One that counted is remembered as long as its block
+// is not final, if there is room.
+func (v *voting) endBallot(b *ballot, counted bool) []*conn {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	delete(v.way, b.hash)
+	if counted && len(v.counted) < v.limits.Votes {
+		v.counted[b.hash] = types.BlockNum(b.vote.Block)
+	}
+	return append(b.also, b.from)
 }
 
 // run has votes counted until ctx ends.
@@ -147,18 +165,21 @@ func (v *voting) run(ctx context.Context) {
 				break
 			}
 			v.count(b)
-			v.endBallot(b)
 		}
 	}
 }
 
 func (v *voting) count(b *ballot) {
-	switch v.net.chain.Vote(&b.vote) {
+	result := v.net.chain.Vote(&b.vote)
+	if result == finality.NoBlock {
+		v.hold(b)
+		return
+	}
+	senders := v.endBallot(b, result == finality.Counted)
+	switch result {
 	case finality.Counted:
 		v.net.votesGood.Add(1)
-		v.net.relayVote(&b.vote, b.from)
-	case finality.NoBlock:
-		v.hold(b)
+		v.net.relayVote(&b.vote, senders)
 	case finality.Unknown:
 		v.refuse(b, "no finalizer of its block has its key")
 	case finality.Invalid:
@@ -182,16 +203,35 @@ func (v *voting) hold(b *ballot) {
 	v.mu.Lock()
 	id, first := b.vote.Block, !b.again
 	b.again = true
-	if gone := b.from.ended.Err() != nil; !gone { // else forgetPeer has come by, or will
-		v.early[id] = append(v.early[id], b)
-		b.from.ballots.early++
-		v.total++
+	if gone := b.from.ended.Err() != nil; !gone || v.inherit(b) { // forgetPeer has come by, or will
+		v.putEarly(b)
 	}
 	v.mu.Unlock()
 	// It may have come since the chain was asked. Some that the chain knows are not voted for.
 	if first && v.net.chain.Knows(id) {
 		v.blockCame(id)
 	}
+}
+
+// putEarly lets a vote wait for its block. The caller holds mu.
+func (v *voting) putEarly(b *ballot) {
+	v.early[b.vote.Block] = append(v.early[b.vote.Block], b)
+	b.from.ballots.early++
+	v.total++
+}
+
+// inherit gives a vote whose connection has ended to another one that has sent it too and has room. If there is none
+// the vote's way ends. The caller holds mu, and has taken it out of what is counted.
+func (v *voting) inherit(b *ballot) bool {
+	for _, c := range b.also {
+		b.also = b.also[1:]
+		if c.ended.Err() == nil && c.ballots.count() < v.limits.ConnVotes {
+			b.from = c
+			return true
+		}
+	}
+	delete(v.way, b.hash)
+	return false
 }
 
 // blockCame puts the votes in line that waited for a block.
@@ -213,13 +253,19 @@ func (v *voting) drop(b *ballot) {
 
 // expire forgets votes whose block has not come in time.
 func (v *voting) expire(lib uint32, now time.Time) {
-	v.forget(func(b *ballot) bool {
+	gone := v.dropEarly(func(b *ballot) bool {
 		return types.BlockNum(b.vote.Block) <= lib || now.Sub(b.came) > v.limits.VoteTime
 	})
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, b := range gone {
+		delete(v.way, b.hash)
+	}
+	maps.DeleteFunc(v.counted, func(_ types.Checksum256, num uint32) bool { return num <= lib })
 }
 
-// forget drops early votes.
-func (v *voting) forget(which func(*ballot) bool) {
+// dropEarly takes early votes out of those that wait, and returns them.
+func (v *voting) dropEarly(which func(*ballot) bool) (dropped []*ballot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for id, list := range v.early {
@@ -227,6 +273,7 @@ func (v *voting) forget(which func(*ballot) bool) {
 		for _, b := range list {
 			if which(b) {
 				v.drop(b)
+				dropped = append(dropped, b)
 			} else {
 				kept = append(kept, b)
 			}
@@ -236,29 +283,41 @@ func (v *voting) forget(which func(*ballot) bool) {
 			delete(v.early, id)
 		}
 	}
+	return dropped
 }
 
-// forgetPeer drops the votes of a connection that has ended.
+// forgetPeer drops the votes of a connection that has ended, unless others have sent them too.
 func (v *voting) forgetPeer(c *conn) {
-	v.forget(func(b *ballot) bool { return b.from == c })
+	early := v.dropEarly(func(b *ballot) bool { return b.from == c })
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(c.ballots.line) > 0 {
-		v.total -= len(c.ballots.line)
+	line := c.ballots.line
+	if len(line) > 0 {
+		v.total -= len(line)
 		c.ballots.line = nil
 		v.turns = slices.DeleteFunc(v.turns, func(o *conn) bool { return o == c })
 	}
+	for _, b := range line {
+		if v.inherit(b) {
+			v.put(b)
+		}
+	}
+	for _, b := range early {
+		if v.inherit(b) {
+			v.putEarly(b)
+		}
+	}
 }
 
-// relayVote passes a vote on to all who know of votes but the one that it came from; nil is an own finalizer, whose
+// relayVote passes a vote on to all who know of votes but those that it came from; nil is an own finalizer, whose
 // votes nothing that peers claim keeps back. Others' votes for a block that is not passed on are of no use to peers.
-func (n *Network) relayVote(v *finality.Vote, from *conn) {
+func (n *Network) relayVote(v *finality.Vote, from []*conn) {
 	if from != nil && (n.sync.absorbed() || n.blocks.keptBack(v.Block)) {
 		return
 	}
 	var frame []byte
 	for _, c := range *n.conns.Load() {
-		if c == from || !c.takesBlocks() || !c.current() || c.protocol.Load() < protocolVotes {
+		if slices.Contains(from, c) || !c.takesBlocks() || !c.current() || c.protocol.Load() < protocolVotes {
 			continue
 		}
 		if frame == nil {

@@ -211,3 +211,88 @@ func TestWhoSendsTooManyVotesIsLeft(t *testing.T) {
 	eventually(t, "the peer is left", func() bool { return n.log.contains("votes of the peer wait to be counted") })
 	eventually(t, "nothing waits", func() bool { return waiting(n) == 0 })
 }
+
+// Honest peers all send the same votes: they take the room of one, and wait as long as one of those is there that have
+// sent them. So there is room for the votes that others have not sent.
+func TestTheSameVotesOfManyTakeTheRoomOfOne(t *testing.T) {
+	chain := newFakeChain(100)
+	n := startNode(t, chain, func(o *Options) {
+		counting(o)
+		o.Limits.ConnVotes, o.Limits.Votes, o.Limits.VoteTime = 100, 100, time.Minute
+	})
+	next := chain.makeLocked(types.N("prod"), 0)
+	id := next.BlockHeader.ID()
+	var peers []*node
+	for i := range 5 {
+		p := startNode(t, newFakeChain(100), to(n.address))
+		p.peersAre(t, 1)
+		n.peersAre(t, i+1)
+		peers = append(peers, p)
+		for range 3 {
+			for j := range 60 {
+				p.VoteCast(voteFor(id, j))
+			}
+		}
+		eventually(t, "all have come", func() bool { return n.votesIn.Load() == uint64(i+1)*3*60 })
+		if is := waiting(n); is != 60 {
+			t.Fatalf("%d votes wait after %d peers have sent the same 60", is, i+1)
+		}
+	}
+	for j := range 40 { // more than a share
+		peers[4].VoteCast(voteFor(id, 100+j))
+	}
+	eventually(t, "the others wait too", func() bool { return waiting(n) == 100 })
+	for _, p := range peers[:4] {
+		p.stop()
+	}
+	n.peersAre(t, 1)
+	chain.produce(1, 0)
+	for j := range 60 {
+		eventually(t, "the vote is counted", func() bool { return chain.counted(voteFor(id, j)) })
+	}
+	eventually(t, "nothing waits", func() bool {
+		n.votes.mu.Lock()
+		defer n.votes.mu.Unlock()
+		return n.votes.total == 0 && len(n.votes.way) == 0
+	})
+}
+
+// Votes that counted take no room when they are sent again, however long others wait to be counted.
+func TestVotesThatCountedTakeNoRoom(t *testing.T) {
+	chain := newFakeChain(100)
+	n := startNode(t, chain, func(o *Options) { o.VoteThreads = 1 })
+	release := make(chan struct{})
+	var slow atomic.Bool
+	chain.verify = func() {
+		if slow.Load() {
+			<-release
+		}
+	}
+	p := startNode(t, newFakeChain(100), to(n.address))
+	p.peersAre(t, 1)
+	n.peersAre(t, 1)
+	head := n.ChainInfo().HeadID
+	for i := range 50 {
+		p.VoteCast(voteFor(head, i))
+	}
+	eventually(t, "they are counted", func() bool { return n.votesGood.Load() == 50 })
+	slow.Store(true)
+	p.VoteCast(voteFor(head, 1000))
+	eventually(t, "another is being counted", func() bool { return chain.verifies.Load() == 51 })
+	for range 20 {
+		for i := range 50 {
+			p.VoteCast(voteFor(head, i))
+		}
+	}
+	eventually(t, "they have come again", func() bool { return n.votesIn.Load() == 50+1+20*50 })
+	if is := waiting(n); is != 0 {
+		t.Errorf("%d votes wait that have counted", is)
+	}
+	close(release)
+	eventually(t, "the other is counted", func() bool { return chain.counted(voteFor(head, 1000)) })
+	chain.produce(40, 0)
+	n.votes.expire(n.ChainInfo().LIBNum, time.Now())
+	if left := len(n.votes.counted); left > 0 {
+		t.Errorf("%d votes for blocks that are final are remembered", left)
+	}
+}
