@@ -98,7 +98,7 @@ func (c *Chain) dropPrepared(root *consensus.BlockState) {
 func (c *Chain) follow(best *consensus.BlockState) error {
 	switch {
 	case best.ID == c.head.ID:
-		return nil
+		return c.LogIrreversible() // what a block of another branch has claimed counts too
 	case best.Header.Previous == c.head.ID:
 		if err := c.applyFork(best, execute.Complete); err != nil {
 			return c.forget(best, err)
@@ -195,10 +195,7 @@ func (c *Chain) LogIrreversible() error {
 		best = c.fork.PendingHead()
 	}
 	root := c.fork.Root()
-	if best.LIB() <= root.BlockNum {
-		return nil
-	}
-	branch := c.fork.FetchBranch(best.ID, best.LIB())
+	branch := c.fork.FinalBranch(best)
 	for i := len(branch) - 1; i >= 0; i-- {
 		if c.opt.IrreversibleMode && c.Paused() {
 			branch = branch[i+1:]

@@ -131,7 +131,7 @@ func (f *ForkDatabase) Decode(b []byte, path string) error {
 	defer f.mu.Unlock()
 	f.root, f.rooted, f.head, f.blocks, f.children, f.ranks = loaded.root, loaded.rooted, loaded.head, loaded.blocks,
 		loaded.children, loaded.ranks
-	f.waiting, f.came = loaded.waiting, loaded.came
+	f.waiting, f.came, f.final = loaded.waiting, loaded.came, loaded.final
 	return nil
 }
 

@@ -31,6 +31,7 @@ type ForkDatabase struct {
 	blocks   map[types.Checksum256]*branchNode
 	children map[types.Checksum256][]*branchNode // by the id of the block before, which may be the root
 	ranks    [2][]*branchNode                    // not valid, valid: from the worst to the best
+	final    types.Checksum256                   // by what proper blocks claim, see claim; zero for none
 	limit    int64                               // of bytes, see [ForkDatabase.Limit]; 0 for none
 	waiting  int64                               // bytes of blocks that are not valid
 	came     uint64                              // blocks that were added
@@ -59,7 +60,7 @@ func (f *ForkDatabase) clear() {
 	f.blocks = map[types.Checksum256]*branchNode{}
 	f.children = map[types.Checksum256][]*branchNode{}
 	f.ranks = [2][]*branchNode{}
-	f.waiting = 0
+	f.waiting, f.final = 0, types.Checksum256{}
 }
 
 func index(valid bool) int {
@@ -227,10 +228,56 @@ func (f *ForkDatabase) add(n *branchNode, ignoreDuplicate bool) error {
 	f.blocks[n.ID] = n
 	f.children[n.Header.Previous] = append(f.children[n.Header.Previous], n)
 	f.enlist(n)
+	f.claim(n.HeaderState)
 	if b := f.best(true); b != nil {
 		f.head = b
 	}
 	return nil
+}
+
+// claim notes which block a proper one makes final that claims a strong certificate. The certificate was checked, so
+// it counts whatever becomes of the block that carries it (Spring: fork_database.cpp, add_impl).
+func (f *ForkDatabase) claim(s *HeaderState) {
+	if !s.IsProper() {
+		return
+	}
+	c := s.Finality.Core.Claim()
+	if !c.Strong || c.Block <= types.BlockNum(f.final) {
+		return
+	}
+	claimed := f.blocks[s.Finality.Core.Ref(c.Block).ID]
+	if claimed == nil {
+		return
+	}
+	core := &claimed.Finality.Core
+	if r := core.Ref(core.Claim().Block); r != nil && r.Num() > types.BlockNum(f.final) {
+		f.final = r.ID
+	}
+}
+
+// FinalBranch returns the blocks above the root that are irreversible, from the newest one down, on a branch that ends
+// with a block of the tree: of a proper block what any block of the tree has claimed, if it is on that branch, else
+// what the block itself says (Spring: controller_impl::log_irreversible).
+func (f *ForkDatabase) FinalBranch(head *BlockState) []*BlockState {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if !head.IsProper() || f.root.Finality == nil {
+		return f.branchTo(head.ID, head.LIB())
+	}
+	num := types.BlockNum(f.final)
+	var branch []*BlockState
+	switch {
+	case num <= f.root.BlockNum:
+	case num <= head.BlockNum:
+		if branch = f.branchTo(head.ID, num); len(branch) > 0 && branch[0].ID != f.final {
+			return nil
+		}
+	default:
+		if branch = f.branchTo(f.final, head.BlockNum); len(branch) > 0 && branch[0].ID != head.ID {
+			return nil
+		}
+	}
+	return branch
 }
 
 // Validation is the tree over what blocks did, after the root or a valid block above it; nil if
@@ -390,6 +437,10 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) ([]types.Checksum256, e
 func (f *ForkDatabase) FetchBranch(id types.Checksum256, trimAfter uint32) []*BlockState {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
+	return f.branchTo(id, trimAfter)
+}
+
+func (f *ForkDatabase) branchTo(id types.Checksum256, trimAfter uint32) []*BlockState {
 	var branch []*BlockState
 	for b := f.block(id); b != nil; b = f.block(b.Header.Previous) {
 		if b.BlockNum <= trimAfter {
