@@ -40,6 +40,13 @@ func (a *Active) Has(digest types.Checksum256) bool {
 	return found
 }
 
+// HasSavanna tells whether SAVANNA is active. Its digest is the same for all nodes: that of a builtin is not the
+// operator's to choose.
+func (a *Active) HasSavanna() bool {
+	digest, err := types.ParseChecksum256("cbe0fafc8fcc6cc998395e9b6de6ebd94644467b1b4a97ec126005df07013c52")
+	return err == nil && a.Has(digest)
+}
+
 // HasBuiltin tells whether the builtin is active under the digest by which s
 // recognises it (Leap: block_header_state.cpp is_builtin_activated).
 func (a *Active) HasBuiltin(s *Set, c Codename) bool {

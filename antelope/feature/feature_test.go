@@ -48,6 +48,18 @@ var known = map[Codename]string{
 	24: "cbe0fafc8fcc6cc998395e9b6de6ebd94644467b1b4a97ec126005df07013c52",
 }
 
+func TestSavannaIsKnownByItsDigest(t *testing.T) {
+	for c, digest := range map[Codename]string{Savanna: known[Savanna], 23: known[23]} {
+		d, err := types.ParseChecksum256(digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := NewActive(d).HasSavanna(); got != (c == Savanna) {
+			t.Errorf("feature %d: %t", c, got)
+		}
+	}
+}
+
 func builtinSet(t *testing.T) *Set {
 	t.Helper()
 	s, err := Builtins()

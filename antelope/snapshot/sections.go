@@ -38,15 +38,16 @@ const (
 // is refused by all later ones.
 const (
 	MinVersion     = 2 // the oldest that is read
-	LeapVersion    = 6 // what Leap writes, for blocks before Savanna's rules
+	LeapVersion    = 6 // what Leap writes
 	refusedVersion = 7
 	SpringVersion  = 8 // what Spring writes
 )
 
-// VersionFor is the version that a snapshot is written in unless another is asked for: Leap's as long
-// as it can say where the chain stands, as both programs read it.
+// VersionFor is the version that a snapshot is written in unless another is asked for: Leap's as long as a nodeos of
+// Leap can follow the chain, and Spring's, which knows no other, where SAVANNA is active. The integrity hash depends
+// on it.
 func VersionFor(head consensus.Head) uint32 {
-	if head.Finality != nil {
+	if head.Activated.HasSavanna() {
 		return SpringVersion
 	}
 	return LeapVersion
