@@ -85,6 +85,9 @@ func (p *Producer) hooks() chain.Hooks {
 }
 
 func (p *Producer) onBlock(b *consensus.BlockState) {
+	if p.applying != nil {
+		p.logApplied(b, time.Now())
+	}
 	if p.queue.len() > 0 || p.bills.waiting() {
 		ids := p.transactionIDs(b)
 		p.queue.removeApplied(ids)

@@ -49,20 +49,26 @@ func (p *Producer) reportProduced(b *consensus.BlockState, start time.Time) {
 	})
 }
 
-// logReceived says what came. Scripts read these lines. Spring says nothing of a block that does not become
-// the head.
+// logApplied says on a chain of Spring that a block which came has become the head, of each that a switch of forks
+// applies. Scripts read these lines.
+func (p *Producer) logApplied(b *consensus.BlockState, now time.Time) {
+	if !p.chain.Spring() || !worthALine(b.Block, b.BlockNum, now) {
+		return
+	}
+	r, latency := p.chain.Report(), now.Sub(b.Header.Timestamp.TimePoint().Time())
+	p.log.main.Info(lineOf("Received block", b.ID, b.Block) + fmt.Sprintf(
+		"lib: %d, net: %d, cpu: %d us, elapsed: %d us, applying time: %d us, latency: %d ms]", b.LIB(), r.Net, r.CPU,
+		r.Elapsed.Microseconds(), r.Total.Microseconds(), latency.Milliseconds()))
+}
+
+// logReceived says on a chain of Leap what came. Scripts read these lines.
 func (p *Producer) logReceived(b *Block, now time.Time) {
+	if p.chain.Spring() {
+		return
+	}
 	head, r := p.chain.Head(), p.chain.Report()
 	applied := p.opt.Irreversible || head.ID == b.ID
 	latency := func(x *types.SignedBlock) int64 { return now.Sub(x.Timestamp.TimePoint().Time()).Milliseconds() }
-	if p.chain.Spring() {
-		if applied {
-			p.log.main.Info(lineOf("Received block", b.ID, b.Signed) + fmt.Sprintf(
-				"lib: %d, net: %d, cpu: %d us, elapsed: %d us, applying time: %d us, latency: %d ms]", p.chain.Fork().HeaderState(b.ID).LIB(), r.Net,
-				r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(b.Signed)))
-		}
-		return
-	}
 	end := func(x *types.SignedBlock) string {
 		return fmt.Sprintf("confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]", x.Confirmed, r.Net,
 			r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(x))

@@ -10,6 +10,7 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/finality"
@@ -275,4 +276,39 @@ func TestTheLogIsSpringsWhereTheChainIs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// While a switch of forks applies several blocks, the log has a line for each of them.
+func TestEachBlockOfASwitchHasALine(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := peersOf(t, 4, true, 120)
+		var forked bool
+		var accepted []*consensus.BlockState
+		n := newNode(t, chain.Options{Hooks: chain.Hooks{
+			Forked:        func([]*consensus.BlockState) { forked = true },
+			AcceptedBlock: func(b *consensus.BlockState) { accepted = append(accepted, b) },
+		}}, func(*Options) {})
+		early := 5
+		n.follow(t, p.Blocks[:early])
+		n.run()
+		checked := 0
+		for _, b := range p.Blocks[early:] {
+			forked, accepted = false, nil
+			if err := n.Block(context.Background(), b, b.ID()); err != nil && !exception.Is(err, exception.UnlinkableBlock) {
+				t.Fatal(err)
+			}
+			if !forked || len(accepted) < 2 {
+				continue
+			}
+			lines := n.lines()
+			for _, b := range accepted {
+				if checked++; !strings.Contains(lines, "Received block "+b.ID.String()[8:24]) {
+					t.Errorf("no line for block %d", b.BlockNum)
+				}
+			}
+		}
+		if checked == 0 {
+			t.Error("no switch of forks has applied several blocks")
+		}
+	})
 }
