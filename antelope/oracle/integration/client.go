@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +29,8 @@ var base64Member = regexp.MustCompile(`("(?:abi|wasm)":"[A-Za-z0-9+/]+)"`)
 
 // runClient runs cleos, which is of version 4: it takes base64 for what it is only
 // if it ends with an equals sign, which nodeos wrote in any case before version 5.
-// It asks a node through a way that adds it.
+// It asks a node through a way that adds it. Of set code it does the work by an action,
+// because that command of version 4 always fails.
 func runClient(ctx context.Context, program string, args []string) error {
 	at, address := nodeArgument(args)
 	if to, err := url.Parse(address); err == nil && answers(to.Host) {
@@ -42,9 +45,50 @@ func runClient(ctx context.Context, program string, args []string) error {
 			args = append([]string{"--url", way}, args...)
 		}
 	}
+	args, done, err := byAction(args)
+	if err != nil {
+		return err
+	}
+	defer done()
 	cmd := exec.CommandContext(ctx, program, append([]string{clientName}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// byAction returns arguments that do as an action what set code does, and others as they
+// are. done is called when they have been used.
+func byAction(args []string) (list []string, done func(), err error) {
+	at := slices.Index(args, "set")
+	if at < 0 || at+1 >= len(args) || args[at+1] != "code" {
+		return args, func() {}, nil
+	}
+	list = append(slices.Clone(args[:at]), "push", "action", "eosio", "setcode")
+	var named []string // account and file
+	for _, a := range args[at+2:] {
+		if strings.HasPrefix(a, "-") {
+			list = append(list, a)
+		} else {
+			named = append(named, a)
+		}
+	}
+	if len(named) != 2 {
+		return nil, nil, fmt.Errorf("set code wants an account and a file, not %q", named)
+	}
+	code, err := os.ReadFile(named[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := os.CreateTemp("", "setcode-*.json")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = os.Remove(file.Name()) }
+	_, err = fmt.Fprintf(file, `{"account":%q,"vmtype":0,"vmversion":0,"code":"%x"}`, named[0], code)
+	if err = errors.Join(err, file.Close()); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return append(list, file.Name(), "-p", named[0]+"@active"), done, nil
 }
 
 // nodeArgument returns the node's address and its place among the arguments, below
