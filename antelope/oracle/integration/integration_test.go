@@ -115,8 +115,16 @@ func TestCodeIsSetByAnAction(t *testing.T) {
 	if _, _, err := byAction([]string{"set", "code", "alice"}); err == nil {
 		t.Error("code is set without a file")
 	}
-	if args, _, err := byAction([]string{"set", "abi", "alice", "x"}); err != nil || len(args) != 4 {
+	if args, _, err := byAction([]string{"set", "contract", "alice", "x"}); err != nil || len(args) != 4 {
 		t.Errorf("other commands are changed: %q, %v", args, err)
+	}
+	file := filepath.Join(t.TempDir(), "c.abi")
+	if err := os.WriteFile(file, []byte(`{"version":"eosio::abi/1.0"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := setData("abi", "alice", file); err != nil ||
+		data != `{"account":"alice","abi":"0e656f73696f3a3a6162692f312e30000000000000000000"}` {
+		t.Errorf("the data of setabi is %s, %v", data, err)
 	}
 }
 
