@@ -71,6 +71,10 @@ func (c *Chain) commit(b *consensus.BlockState, v *finality.Validation) error {
 	}
 	c.report = *done.Report()
 	c.stand(b, v)
+	if b.PrecedesProper() && !b.IsProper() {
+		// Scripts look for these words of Spring.
+		c.opt.Log.Info(fmt.Sprintf("Transitioning to savanna, IF Genesis Block %d, IF Critical Block %d", b.LIB(), b.BlockNum))
+	}
 	c.hooks.acceptedBlock(b, done.Status() != execute.Irreversible, done.Savanna())
 	return nil
 }

@@ -168,6 +168,8 @@ func (c *Chain) switchFork(best *consensus.BlockState) error {
 		err = c.forget(to[i], err)
 		return c.switchBack(len(to)-1-i, from, err)
 	}
+	// Scripts look for the words of nodeos.
+	c.opt.Log.Info("successfully switched fork to new head", "id", best.ID, "removed", len(from), "added", len(to))
 	return nil
 }
 

@@ -1,11 +1,14 @@
 package chain_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"tarn/antelope/chain"
@@ -250,9 +253,14 @@ func TestFollowersOfAForkingChainAgreeInEveryOrder(t *testing.T) {
 			}
 		}
 		for i := range uint64(3) {
-			n := newLoggedChain(t, &p.Genesis, chain.Options{})
+			var log bytes.Buffer
+			n := newLoggedChain(t, &p.Genesis, chain.Options{
+				Options: execute.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}})
 			n.feedShuffled(p.Blocks, seed*10+i, i > 0)
 			n.sameAs(fmt.Sprintf("follower %d", i), p.Chain(0))
+			if !strings.Contains(log.String(), "successfully switched fork to new head") {
+				t.Errorf("the log does not tell of forks: %s", &log)
+			}
 		}
 		n := newLoggedChain(t, &p.Genesis, chain.Options{TrustedProducers: []types.Name{types.N("peera"), types.N("peerb")}})
 		n.feedShuffled(p.Blocks, seed*10+4, true)

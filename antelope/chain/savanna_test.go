@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"tarn/antelope/blocklog"
@@ -37,7 +39,9 @@ func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			for _, all := range []bool{false, true} {
 				seen := 0
-				replayLog(t, dir, openStore(t, e.options), chain.Options{Options: execute.Options{ForceAllChecks: all}},
+				var log bytes.Buffer
+				replayLog(t, dir, openStore(t, e.options), chain.Options{
+					Options: execute.Options{ForceAllChecks: all, Log: slog.New(slog.NewTextHandler(&log, nil))}},
 					func(c *chain.Chain) {
 						h := c.Head()
 						if proper := h.BlockNum >= 6; h.IsProper() != proper {
@@ -53,6 +57,10 @@ func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
 					})
 				if seen != len(springDigests) {
 					t.Errorf("%d of %d blocks", seen, len(springDigests))
+				}
+				const change = "Transitioning to savanna, IF Genesis Block 4, IF Critical Block 5"
+				if strings.Count(log.String(), change) != 1 {
+					t.Errorf("%q is not once in the log: %s", change, &log)
 				}
 			}
 		})

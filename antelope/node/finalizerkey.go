@@ -79,13 +79,16 @@ func createKey(out io.Writer, file string, console bool) error {
 	return err
 }
 
-// writePrivately writes a text to a new file that only its owner may read, durably. A file that exists
-// is left alone ([fs.ErrExist]); a pipe or a device gets the text as it is.
+// writePrivately writes a text to a new file that only its owner may read, durably. A file that has
+// something in it is left alone ([fs.ErrExist]); a pipe or a device gets the text as it is.
 func writePrivately(path, text string) (err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, []byte(text), 0o600)
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		f, err = openEmpty(path)
+	}
 	if err != nil {
 		return err
 	}
@@ -94,6 +97,26 @@ func writePrivately(path, text string) (err error) {
 		return errors.Join(err, os.Remove(path))
 	}
 	return vfs.OS.SyncDir(filepath.Dir(path))
+}
+
+// openEmpty opens a file that exists and has nothing in it, as mktemp leaves it, and takes it from all but
+// its owner.
+func openEmpty(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() > 0 {
+		err = fs.ErrExist
+	}
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func createProofCommand() *cobra.Command {

@@ -7,9 +7,9 @@ import (
 )
 
 // workAsSpring makes the services of a node those of one of Spring, whose chain it has found in its folder.
-// What is decided block by block the writer knows by itself (chain.Chain.Spring). The error names each
-// signature-provider that Spring does not start with, so that nobody waits for the blocks of a producer whose
-// key is missing.
+// What is decided block by block or with each connection follows the chain by itself (chain.Chain.Spring). The
+// error names each signature-provider that Spring does not start with, so that nobody waits for the blocks of a
+// producer whose key is missing.
 func (s *settings) workAsSpring(v *Services) error {
 	var errs []error
 	for _, m := range v.malformed {
@@ -22,7 +22,7 @@ func (s *settings) workAsSpring(v *Services) error {
 		v.HTTP.API.NoTransactions = !api
 	}
 	if v.P2P != nil {
-		v.P2P.Spring, v.P2P.AcceptTransactions = true, peers
+		v.P2P.AcceptTransactions = peers
 		if !s.Given("agent-name") {
 			v.P2P.AgentName = "Spring Agent"
 		}

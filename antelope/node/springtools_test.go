@@ -41,6 +41,9 @@ func lines(text string) map[string]string {
 func TestKeysOfFinalizersAreMade(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "key")
+	if err := os.WriteFile(file, nil, 0o644); err != nil { // as mktemp leaves it
+		t.Fatal(err)
+	}
 	shown, _, err := springTool("bls", "create", "key", "--to-console")
 	if err != nil {
 		t.Fatal(err)

@@ -127,7 +127,7 @@ func (c *conn) setTraffic(address string) {
 // one (Spring: set_peer_connection_type).
 func (c *conn) heedTraffic(address string) {
 	_, _, kind, _ := splitPeer(address)
-	if t, known := trafficOf(kind); known && c.net.config.Spring {
+	if t, known := trafficOf(kind); known && c.net.chain.Info().Spring {
 		c.traffic.CompareAndSwap(uint32(Both), uint32(t))
 	}
 }
@@ -136,7 +136,7 @@ func (c *conn) heedTraffic(address string) {
 // is all that the node takes, Leap says so to everybody. Spring says so to those who connected here; to
 // others it says nothing of what a listener is for, which they would take for what they are asked to send.
 func (c *conn) told() string {
-	spring := c.net.config.Spring
+	spring := c.net.chain.Info().Spring
 	if spring && !c.incoming() {
 		host, port, _, _ := splitPeer(c.public)
 		return host + ":" + port

@@ -47,6 +47,7 @@ type fakeChain struct {
 	verify    func()                     // what takes time; nil for nothing
 	peerKeys  []PeerKey
 	overtaken atomic.Bool // the next block becomes irreversible before it is applied
+	spring    atomic.Bool
 }
 
 var evil = types.N("evil")
@@ -121,8 +122,11 @@ func (f *fakeChain) Info() Info {
 	defer f.mu.Unlock()
 	head := uint32(len(f.branch) - 1)
 	return Info{LIBNum: f.lib, LIBID: f.branch[f.lib], HeadNum: head, HeadID: f.branch[head],
-		Time: f.blocks[f.branch[head]].Timestamp, First: 1}
+		Time: f.blocks[f.branch[head]].Timestamp, First: 1, Spring: f.spring.Load()}
 }
+
+// TurnSpring makes the network one of Spring's nodes.
+func (f *fakeChain) TurnSpring() { f.spring.Store(true) }
 
 func (f *fakeChain) head() uint32 { return f.Info().HeadNum }
 

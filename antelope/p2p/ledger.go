@@ -22,6 +22,9 @@ type Info struct {
 	HeadID  types.Checksum256
 	Time    types.BlockTimestamp // of the head, or of a block before it that it has applied
 	First   uint32               // lowest block that can be had from this node
+	// Spring says that the network is one of Spring's nodes: what connections are for is said and heard as
+	// there.
+	Spring bool
 }
 
 // Ledger is what the network asks of the chain that it serves. Any goroutine calls
@@ -96,7 +99,7 @@ func (l *ledger) Info() Info {
 	h := l.producer.Head()
 	return Info{
 		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time,
-		First: l.blocks.First(),
+		First: l.blocks.First(), Spring: h.Spring,
 	}
 }
 

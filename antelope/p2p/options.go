@@ -44,9 +44,6 @@ type Options struct {
 	VoteThreads    int           // vote-threads: votes that are verified at once; with 0 peers' votes are dropped unread
 	DisableNacks   bool          // p2p-disable-block-nack: blocks are sent to all, and none is declined
 
-	// Spring says that the node is one of Spring's, as its chain is: what connections are for is said and
-	// heard as there.
-	Spring bool
 	// Producers are the accounts that this node makes blocks for.
 	Producers []types.Name
 	// IsProducerKey tells whether this node produces with the key, which as in nodeos

@@ -43,8 +43,12 @@ func TestWhatConnectionsAreForIsSaidInHandshakes(t *testing.T) {
 			must(t, err)
 			defer l.Close()
 			address := l.Addr().String()
-			n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) {
-				o.Spring, o.AcceptTransactions = c.spring, !c.refuses
+			chain := p2p.NewTestChain(10)
+			if c.spring {
+				chain.TurnSpring()
+			}
+			n := p2p.StartNode(t, chain, func(o *p2p.Options) {
+				o.AcceptTransactions = !c.refuses
 				o.Listen = []string{o.Listen[0] + c.listen}
 				o.Peers = []string{address + c.dials}
 			})
@@ -78,6 +82,27 @@ func TestWhatConnectionsAreForIsSaidInHandshakes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A chain may change while its nodes run: from then on they do what those ask for that they connect to.
+func TestConnectionsFollowTheChainToSpring(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	chain := p2p.NewTestChain(10)
+	n := p2p.StartNode(t, chain, nil)
+	chain.TurnSpring()
+	n.Connect(l.Addr().String())
+	socket, err := l.Accept()
+	must(t, err)
+	out := peer.New(socket, n.ChainID())
+	defer out.Close()
+	out.Hello.P2PAddress = "out.example:9876:trx"
+	must(t, out.SendHandshake())
+	n.Eventually(t, "what the connection is for", func() bool {
+		s, ok := n.Status(l.Addr().String())
+		return ok && s.TransactionsOnly
+	})
 }
 
 // Who asks for blocks before one that this node does not have, or has no more, is sent what is reversible.

@@ -71,3 +71,27 @@ func TestWhoHasAnAnswerFindsTheTransactionInTheState(t *testing.T) {
 		sameState(t, nodes)
 	})
 }
+
+// Readers of a speculative node see what its peers have sent, too.
+func TestASpeculativeNodeShowsWhatPeersSend(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		producing := newNode(t, chain.Options{}, produces("eosio"))
+		speculative := newNode(t, chain.Options{Options: execute.Options{Speculative: true}}, nil)
+		connect(t.Context(), producing, speculative, 0)
+		producing.run()
+		speculative.run()
+		time.Sleep(5*time.Second + 10*time.Millisecond)
+		p, err := producing.sign(producing.maker.CreateAccount(name("alice")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		head := speculative.Head().Num
+		if _, err := speculative.Transaction(context.Background(), p, execute.TransactionOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+		if !exists(t, speculative, "alice") || speculative.Head().Num != head {
+			t.Errorf("what a peer has sent is not shown after block %d, at %d", head, speculative.Head().Num)
+		}
+	})
+}

@@ -202,6 +202,9 @@ func (p *Producer) handleSuccess(e *entry, trace *types.TransactionTrace, first 
 	if e.answer(trace, nil); e.lent {
 		p.chain.Recycle()
 	}
+	if !x.Kind.Transient() && p.chain.Speculative() {
+		p.writer.Hold(func(error) {}) // readers of such a node see what is pending, whoever sent it
+	}
 }
 
 // exhausts tells whether a transaction failed because of the block it was in.

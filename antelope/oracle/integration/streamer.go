@@ -19,6 +19,8 @@ type streamed struct {
 	first, last           uint // both are sent
 	irreversible          bool
 	block, traces, deltas bool
+	version               string // of requests and results
+	finality              bool   // from version 1 on
 }
 
 // streamBlocks writes the blocks that its arguments ask for as a list, and fails if one
@@ -36,6 +38,8 @@ func streamBlocks(ctx context.Context, args []string, to io.Writer) error {
 	flags.BoolVar(&s.block, "fetch-block", false, "with the blocks")
 	flags.BoolVar(&s.traces, "fetch-traces", false, "with their traces")
 	flags.BoolVar(&s.deltas, "fetch-deltas", false, "with what they change")
+	flags.StringVar(&s.version, "version", "0", "version of requests, 0 or 1")
+	flags.BoolVar(&s.finality, "fetch-finality-data", false, "with their finality data")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -52,6 +56,18 @@ func streamBlocks(ctx context.Context, args []string, to io.Writer) error {
 	return out.Flush()
 }
 
+// request returns what is asked for as [name, fields].
+func (s *streamed) request() string {
+	more := ""
+	if s.version != "0" {
+		more = fmt.Sprintf(`,"fetch_finality_data":%t`, s.finality)
+	}
+	return fmt.Sprintf(
+		`["get_blocks_request_v%s",{"start_block_num":%d,"end_block_num":%d,"max_messages_in_flight":%d,`+
+			`"have_positions":[],"irreversible_only":%t,"fetch_block":%t,"fetch_traces":%t,"fetch_deltas":%t%s}]`,
+		s.version, s.first, s.last+1, uint32(math.MaxUint32), s.irreversible, s.block, s.traces, s.deltas, more)
+}
+
 // blockResult is what a stream's blocks are judged by.
 type blockResult struct {
 	Head         *position `json:"head"`
@@ -61,23 +77,21 @@ type blockResult struct {
 }
 
 func (h *history) stream(s streamed, out io.Writer) error {
-	if err := h.send(fmt.Sprintf(
-		`["get_blocks_request_v0",{"start_block_num":%d,"end_block_num":%d,"max_messages_in_flight":%d,`+
-			`"have_positions":[],"irreversible_only":%t,"fetch_block":%t,"fetch_traces":%t,"fetch_deltas":%t}]`,
-		s.first, s.last+1, uint32(math.MaxUint32), s.irreversible, s.block, s.traces, s.deltas)); err != nil {
+	if err := h.send(s.request()); err != nil {
 		return err
 	}
+	name := "get_blocks_result_v" + s.version
 	links := links{}
 	for open := "["; ; open = "," {
 		var r blockResult
-		text, err := h.receive("get_blocks_result_v0", &r)
+		text, err := h.receive(name, &r)
 		if err == nil {
 			err = r.Head.check()
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(out, "%s\n{ \"get_blocks_result_v0\":\n%s\n}\n", open, text); err != nil {
+		if _, err := fmt.Fprintf(out, "%s\n{ %q:\n%s\n}\n", open, name, text); err != nil {
 			return err
 		}
 		if r.This == nil {

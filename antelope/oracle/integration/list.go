@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// test is one as Leap's build lists it.
+// test is one as a build lists it.
 type test struct {
 	name    string
 	env     []string
@@ -17,7 +17,8 @@ type test struct {
 }
 
 var (
-	addTest     = regexp.MustCompile(`^add_test\(NAME (\S+) COMMAND (tests/.*?) *WORKING_DIRECTORY`)
+	addTest = regexp.MustCompile(
+		`^add_(?:p_|np_|lr_)?test\(NAME (\S+) COMMAND (tests/.*?) *(?:(?:WORKING_DIRECTORY|COST|TIMEOUT) .*)?\)`)
 	environment = regexp.MustCompile(`^set_tests_properties\((\S+) .*ENVIRONMENT "([^"]*)"`)
 )
 
@@ -26,8 +27,8 @@ func missing(t test) (why string, is bool) {
 	for _, m := range []struct{ part, why string }{
 		{"keosd_auto_launch", "asks cleos and keosd alone"},
 		{"PerformanceHarness", "measures, and judges nothing"},
-		{"release-build", "asks how Leap was compiled"},
-		{"version-label", "asks how Leap was compiled"},
+		{"release-build", "asks how nodeos was compiled"},
+		{"version-label", "asks how nodeos was compiled"},
 		{"dawn_515", "wants the tools of a build that is no more"},
 	} {
 		if strings.Contains(t.command, m.part) {
@@ -38,10 +39,10 @@ func missing(t test) (why string, is bool) {
 }
 
 // list reads the tests from the build's description in a checkout.
-func list(leap string) ([]test, error) {
-	f, err := os.Open(filepath.Join(leap, "tests", "CMakeLists.txt"))
+func list(checkout string) ([]test, error) {
+	f, err := os.Open(filepath.Join(checkout, "tests", "CMakeLists.txt"))
 	if err != nil {
-		return nil, fmt.Errorf("listing Leap's tests: %w", err)
+		return nil, fmt.Errorf("listing the tests: %w", err)
 	}
 	defer f.Close()
 	var tests []test

@@ -14,21 +14,18 @@ import (
 
 // copied are the folders of a checkout that tests look into, by their names in a
 // build too.
-var copied = []string{"tests", "unittests/contracts", "unittests/test-contracts", "libraries/testing/contracts"}
+var copied = []string{"tests", "unittests/contracts", "unittests/test-contracts", "unittests/snapshots",
+	"libraries/testing/contracts"}
 
 // layOut makes the build folder anew.
 func (s *settings) layOut(ctx context.Context, peer *oracle.Peer) error {
-	var err error
-	if s.build, err = filepath.Abs(s.build); err != nil {
-		return err
-	}
 	for _, dir := range append([]string{"bin", "programs", "TestLogs"}, copied...) {
 		if err := os.RemoveAll(filepath.Join(s.build, dir)); err != nil {
 			return err
 		}
 	}
 	for _, dir := range copied {
-		if err := copyTree(filepath.Join(s.build, dir), filepath.Join(s.leap, dir)); err != nil {
+		if err := copyTree(filepath.Join(s.build, dir), filepath.Join(s.checkout, dir)); err != nil {
 			return err
 		}
 	}
@@ -60,17 +57,27 @@ func (s *settings) programs(ctx context.Context, peer *oracle.Peer) error {
 	if err != nil {
 		return err
 	}
-	own := filepath.Join(bin, "leaptests")
+	own := filepath.Join(bin, "integration")
 	if err := copyFile(own, self, 0o755); err != nil {
 		return err
 	}
-	for name, folder := range map[string]string{generatorName: generatorName, statusName: "", streamerName: ""} {
-		if err := script(filepath.Join(s.build, "tests", folder, name), nil, own+" "+name); err != nil {
+	for name, command := range map[string]string{
+		filepath.Join(generatorName, generatorName): generatorName,
+		statusName:   statusName + " " + s.of.requests,
+		streamerName: streamerName + " " + s.of.requests,
+	} {
+		if err := script(filepath.Join(s.build, "tests", name), nil, own+" "+command); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{"nodeos", "leap-util"} {
-		if err := os.Symlink("tarn", filepath.Join(bin, name)); err != nil {
+	nodeos := "tarn"
+	if s.nodeos != "" {
+		if nodeos, err = filepath.Abs(s.nodeos); err != nil {
+			return err
+		}
+	}
+	for name, to := range map[string]string{"nodeos": nodeos, s.of.tool: "tarn"} {
+		if err := os.Symlink(to, filepath.Join(bin, name)); err != nil {
 			return err
 		}
 	}
@@ -92,7 +99,7 @@ func (s *settings) programs(ctx context.Context, peer *oracle.Peer) error {
 			return err
 		}
 	}
-	for _, name := range []string{"nodeos", "cleos", "keosd", "leap-util"} {
+	for _, name := range []string{"nodeos", "cleos", "keosd", s.of.tool} {
 		dir := filepath.Join(s.build, "programs", name)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err

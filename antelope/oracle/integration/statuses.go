@@ -17,7 +17,7 @@ const statusName = "ship_client"
 // to errs what it has come to, which tests read as a list of objects too.
 func askStatuses(ctx context.Context, args []string, out, errs io.Writer) error {
 	var target string
-	var requests uint
+	var requests, version uint
 	flags := flag.NewFlagSet(statusName, flag.ContinueOnError)
 	for _, name := range []string{"a", "socket-address"} {
 		flags.StringVar(&target, name, defaultHistory, "HOST:PORT, or ws+unix:///PATH")
@@ -25,6 +25,7 @@ func askStatuses(ctx context.Context, args []string, out, errs io.Writer) error 
 	for _, name := range []string{"n", "num-requests"} {
 		flags.UintVar(&requests, name, 1, "how often to ask")
 	}
+	flags.UintVar(&version, "version", 0, "highest version of requests; those below it are sent in turn")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -46,7 +47,7 @@ func askStatuses(ctx context.Context, args []string, out, errs io.Writer) error 
 	if err := say("set_abi"); err != nil {
 		return err
 	}
-	first, last, err := h.statuses(requests, out)
+	first, last, err := h.statuses(requests, version, out)
 	if err != nil {
 		return err
 	}
@@ -57,18 +58,19 @@ func askStatuses(ctx context.Context, args []string, out, errs io.Writer) error 
 }
 
 // statuses asks so often, each time when it has the answer before, and returns the heads
-// of the first and the last answer.
-func (h *history) statuses(requests uint, to io.Writer) (first, last uint32, err error) {
+// of the first and the last answer. The last request is of version 0.
+func (h *history) statuses(requests, version uint, to io.Writer) (first, last uint32, err error) {
 	out := bufio.NewWriter(to)
 	open := "["
 	for i := range requests {
-		if err := h.send(`["get_status_request_v0",{}]`); err != nil {
+		v := (requests - 1 - i) % (version + 1)
+		if err := h.send(fmt.Sprintf(`["get_status_request_v%d",{}]`, v)); err != nil {
 			return 0, 0, err
 		}
 		var status struct {
 			Head *position `json:"head"`
 		}
-		text, err := h.receive("get_status_result_v0", &status)
+		text, err := h.receive(fmt.Sprintf("get_status_result_v%d", v), &status)
 		if err == nil {
 			err = status.Head.check()
 		}

@@ -36,13 +36,13 @@ func historyOf(t *testing.T, network, address string, blocks []wire.BlockHead) s
 				t.Log(err) // it may have had enough
 			}
 		}
-		send(websocket.TextMessage, wire.Leap.ABI())
+		send(websocket.TextMessage, wire.Spring.ABI())
 		for n := uint32(5); ; n++ {
 			_, b, err := c.ReadMessage()
 			if err != nil {
 				return
 			}
-			q, err := wire.Leap.DecodeRequest(b)
+			q, err := wire.Spring.DecodeRequest(b)
 			if err != nil {
 				t.Error(err)
 			}
@@ -54,9 +54,13 @@ func historyOf(t *testing.T, network, address string, blocks []wire.BlockHead) s
 				continue
 			}
 			for _, x := range blocks {
-				x.Head.Num = n
+				x.Head.Num, x.V1 = n, q.Blocks.V1
 				b := x.Append(nil)
-				for _, asked := range []bool{q.Blocks.Block, q.Blocks.Traces, q.Blocks.Deltas} {
+				parts := []bool{q.Blocks.Block, q.Blocks.Traces, q.Blocks.Deltas}
+				if x.V1 {
+					parts = append(parts, q.Blocks.Finality)
+				}
+				for _, asked := range parts {
 					if b = append(b, 0); asked {
 						b = append(wire.AppendLength(b[:len(b)-1], 2), 0xab, 0xcd)
 					}
@@ -78,7 +82,8 @@ func TestStatusesAreListsThatTestsCanRead(t *testing.T) {
 		historyOf(t, "tcp", "127.0.0.1:0", nil), "ws+unix:///" + historyOf(t, "unix", path, nil),
 	} {
 		var out, errs bytes.Buffer
-		if err := askStatuses(t.Context(), []string{"-a", target, "--num-requests", "3"}, &out, &errs); err != nil {
+		args := []string{"-a", target, "--num-requests", "3", "-version", "1"}
+		if err := askStatuses(t.Context(), args, &out, &errs); err != nil {
 			t.Fatal(err)
 		}
 		var answers []struct {
@@ -132,6 +137,11 @@ func TestAStreamMustFollowWhatItSent(t *testing.T) {
 	if e := json.Unmarshal([]byte(out), &list); err != nil || e != nil || len(list) != len(forked) ||
 		list[3].Result.This.Num != 2 || list[3].Result.Block != "ABCD" && list[3].Result.Block != "abcd" {
 		t.Errorf("%s: %v, %v", out, err, e)
+	}
+	if out, err := stream(forked, "-version=1", "--fetch-finality-data"); err != nil ||
+		strings.Count(out, `"get_blocks_result_v1":`) != len(forked) ||
+		strings.Count(strings.ToLower(out), `"finality_data":"abcd"`) != len(forked) {
+		t.Errorf("with finality data: %s, %v", out, err)
 	}
 	missed := append(forked[:3:3], forked[4:]...) // 3' follows 2', which was not sent
 	if out, err := stream(missed); err == nil || !strings.Contains(out, at(3, 1).ID.String()) {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,9 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"tarn/antelope/abi"
 )
 
 // clientName is what this program is told to be by the script cleos.
@@ -27,7 +31,8 @@ var base64Member = regexp.MustCompile(`("(?:abi|wasm)":"[A-Za-z0-9+/]+)"`)
 
 // runClient runs cleos, which is of version 4: it takes base64 for what it is only
 // if it ends with an equals sign, which nodeos wrote in any case before version 5.
-// It asks a node through a way that adds it.
+// It asks a node through a way that adds it. What set code and set abi do it does by an
+// action, because those commands of version 4 always fail.
 func runClient(ctx context.Context, program string, args []string) error {
 	at, address := nodeArgument(args)
 	if to, err := url.Parse(address); err == nil && answers(to.Host) {
@@ -42,9 +47,67 @@ func runClient(ctx context.Context, program string, args []string) error {
 			args = append([]string{"--url", way}, args...)
 		}
 	}
+	args, done, err := byAction(args)
+	if err != nil {
+		return err
+	}
+	defer done()
 	cmd := exec.CommandContext(ctx, program, append([]string{clientName}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
+}
+
+// byAction returns arguments that do as an action what set code and set abi do, and others
+// as they are. done is called when they have been used.
+func byAction(args []string) (list []string, done func(), err error) {
+	at := slices.Index(args, "set")
+	if at < 0 || at+1 >= len(args) || args[at+1] != "code" && args[at+1] != "abi" {
+		return args, func() {}, nil
+	}
+	what := args[at+1]
+	list = append(slices.Clone(args[:at]), "push", "action", "eosio", "set"+what)
+	var named []string // account and file
+	for _, a := range args[at+2:] {
+		if strings.HasPrefix(a, "-") {
+			list = append(list, a)
+		} else {
+			named = append(named, a)
+		}
+	}
+	if len(named) != 2 {
+		return nil, nil, fmt.Errorf("set %s wants an account and a file, not %q", what, named)
+	}
+	data, err := setData(what, named[0], named[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := os.CreateTemp("", "set-*.json")
+	if err != nil {
+		return nil, nil, err
+	}
+	done = func() { _ = os.Remove(file.Name()) }
+	_, err = file.WriteString(data)
+	if err = errors.Join(err, file.Close()); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return append(list, file.Name(), "-p", named[0]+"@active"), done, nil
+}
+
+// setData returns the data of the action setcode or setabi, as JSON.
+func setData(what, account, file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	if what == "code" {
+		return fmt.Sprintf(`{"account":%q,"vmtype":0,"vmversion":0,"code":"%x"}`, account, b), nil
+	}
+	def, err := abi.Parse(string(b))
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	return fmt.Sprintf(`{"account":%q,"abi":"%x"}`, account, def.Append(nil)), nil
 }
 
 // nodeArgument returns the node's address and its place among the arguments, below
