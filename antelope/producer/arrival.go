@@ -1,6 +1,7 @@
 package producer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,14 +81,33 @@ func (a *arrivals) CheckHeader(b *Block) error {
 	b.state = s
 	if a.headers.put(s) {
 		a.header(s)
+		a.chain.Overtake(s.HeaderState, func(x *consensus.HeaderState) bool { return a.follows(s.HeaderState, x) })
 	}
 	return nil
+}
+
+// follows tells whether a block whose header was checked follows another.
+func (a *arrivals) follows(s, x *consensus.HeaderState) bool {
+	for id := s.Header.Previous; types.BlockNum(id) >= x.BlockNum; {
+		if id == x.ID {
+			return true
+		}
+		before := cmp.Or(a.headers.get(id), a.chain.Fork().HeaderState(id))
+		if before == nil {
+			return false
+		}
+		id = before.Header.Previous
+	}
+	return false
 }
 
 // Prepare unpacks the block's transactions and finds their keys. Any goroutine may
 // call it, in any order.
 func (a *arrivals) Prepare(b *Block) error {
 	_, err := b.candidates()
+	if err != nil {
+		a.headers.drop(b.ID) // it is never applied
+	}
 	return err
 }
 
@@ -194,10 +214,11 @@ type headers struct {
 	order []types.Checksum256
 }
 
-// electorate counts votes for blocks.
+// electorate counts votes for blocks, and may wait for one of them.
 type electorate interface {
 	ExpectVotes(b *consensus.BlockState)
 	ForgetVotes(id types.Checksum256)
+	Withdraw(id types.Checksum256)
 }
 
 // maxHeaders is how far checked headers may be ahead of the chain.
@@ -225,10 +246,16 @@ func (h *headers) put(b *consensus.BlockState) bool {
 	h.votes.ExpectVotes(b)
 	for len(h.order) > maxHeaders {
 		delete(h.known, h.order[0])
-		h.votes.ForgetVotes(h.order[0])
+		h.gone(h.order[0])
 		h.order = h.order[1:]
 	}
 	return true
+}
+
+// gone tells that a header is not known any more.
+func (h *headers) gone(id types.Checksum256) {
+	h.votes.ForgetVotes(id)
+	h.votes.Withdraw(id)
 }
 
 // drop forgets a header. Those that came first go first, so that the search is
@@ -240,7 +267,7 @@ func (h *headers) drop(id types.Checksum256) {
 		return
 	}
 	delete(h.known, id)
-	h.votes.ForgetVotes(id)
+	h.gone(id)
 	for i, x := range h.order {
 		if x == id {
 			h.order = append(h.order[:i:i], h.order[i+1:]...)
