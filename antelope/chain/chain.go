@@ -75,6 +75,8 @@ type Chain struct {
 	worked     time.Duration  // on all blocks
 	trusting   bool           // the producer of the block that is being pushed is trusted
 	pauseAt    atomic.Uint32  // block to stand still at; 0 for none
+
+	application application
 }
 
 // Open makes a chain of a store that holds the state of a block, or nothing: then
@@ -98,6 +100,7 @@ func Open(st store.Store, o Options) (*Chain, error) {
 		store:    st, state: s, shared: shared, logs: logs{o.Blocks, o.Reversible},
 	}
 	c.fork.Limit(o.Limits.WaitingBytes)
+	c.application.interrupt = c.executor.Interrupt
 	c.Subscribe(o.Hooks)
 	if err := c.load(); err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -97,10 +97,10 @@ func (c *Chain) dropPrepared(root *consensus.BlockState) {
 // maybe_switch_forks).
 func (c *Chain) follow(best *consensus.BlockState) error {
 	switch {
-	case best.ID == c.head.ID:
+	case best.ID == c.head.ID, c.application.awaits(best.HeaderState, c.fork):
 		return c.LogIrreversible() // what a block of another branch has claimed counts too
 	case best.Header.Previous == c.head.ID:
-		if err := c.applyFork(best, execute.Complete); err != nil {
+		if err := c.applyBest(best); err != nil {
 			return c.forget(best, err)
 		}
 	default:
@@ -126,6 +126,14 @@ func (c *Chain) forget(b *consensus.BlockState, err error) error {
 	}
 	c.votes.forget(removed)
 	return err
+}
+
+// statusOf is how a block of the fork database is applied.
+func (c *Chain) statusOf(b *consensus.BlockState) execute.Status {
+	if c.fork.IsValid(b.ID) {
+		return execute.Validated
+	}
+	return execute.Complete
 }
 
 // applyFork applies a block of the fork database, and marks it valid.
@@ -157,11 +165,7 @@ func (c *Chain) switchFork(best *consensus.BlockState) error {
 	}
 	c.hooks.tellForked(from)
 	for i := len(to) - 1; i >= 0; i-- {
-		status := execute.Complete
-		if c.fork.IsValid(to[i].ID) {
-			status = execute.Validated
-		}
-		err := c.applyFork(to[i], status)
+		err := c.applyBest(to[i])
 		if err == nil {
 			continue
 		}

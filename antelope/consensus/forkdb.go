@@ -56,6 +56,9 @@ func NewForkDatabase(set *feature.Set) *ForkDatabase {
 	return f
 }
 
+// Better tells whether a branch that ends with a is preferred to one that ends with b.
+func (f *ForkDatabase) Better(a, b *HeaderState) bool { return f.better(a, b) }
+
 func (f *ForkDatabase) clear() {
 	f.blocks = map[types.Checksum256]*branchNode{}
 	f.children = map[types.Checksum256][]*branchNode{}

@@ -17,8 +17,10 @@ import (
 	"tarn/store/engine"
 )
 
-// nextBlock is a signed block without transactions that follows the head of a chain.
-func nextBlock(t *testing.T, n *Node, p *chaintest.Peers, at types.BlockTimestamp) *types.SignedBlock {
+// nextBlock is a signed block that follows the head of a chain. Its transactions need not have been executed.
+func nextBlock(
+	t *testing.T, n *Node, p *chaintest.Peers, at types.BlockTimestamp, transactions ...*types.PackedTransaction,
+) *types.SignedBlock {
 	t.Helper()
 	head := n.Chain().Head()
 	pending, err := head.Next(at, 0)
@@ -35,6 +37,14 @@ func nextBlock(t *testing.T, n *Node, p *chaintest.Peers, at types.BlockTimestam
 		t.Fatal(err)
 	}
 	b := &types.SignedBlock{SignedBlockHeader: h}
+	var digests []types.Checksum256
+	for _, x := range transactions {
+		r := types.TransactionReceipt{Packed: x}
+		r.CPUUsageUS, r.NetUsageWords = 100, 100
+		b.Transactions = append(b.Transactions, r)
+		digests = append(digests, r.Digest())
+	}
+	b.TransactionMRoot = finality.Root(digests)
 	if b.ProducerSignature, err = p.Maker(0).Key.Sign(b.ID()); err != nil {
 		t.Fatal(err)
 	}
@@ -67,12 +77,11 @@ func TestFinalizersVoteBeforeABlockIsExecuted(t *testing.T) {
 	go func() { defer close(voted); v.run(ctx) }()
 	defer func() { cancel(); <-voted }()
 
-	now := types.NewBlockTimestamp(types.TimePoint(time.Now().UnixMicro()))
 	old := nextBlock(t, n, p, n.Chain().Head().Header.Timestamp+1)
 	if err := prod.CheckHeader(prod.NewBlock(old, old.ID())); err != nil {
 		t.Fatal(err)
 	}
-	b := nextBlock(t, n, p, now)
+	b := nextBlock(t, n, p, now())
 	block := prod.NewBlock(b, b.ID())
 	if err := prod.CheckHeader(block); err != nil {
 		t.Fatal(err)

@@ -74,22 +74,29 @@ func (a *arrivals) CheckHeader(b *Block) error {
 	b.checked = true
 	if a.headers.put(s, a.chain.Limits()) {
 		a.header(s)
+		a.chain.Overtake(s.HeaderState, func(x *consensus.HeaderState) bool { return a.follows(s.HeaderState, x) })
 	}
 	return nil
 }
 
 // examine checks a block's header, and returns the state that it makes.
 func (a *arrivals) examine(b *Block) (*consensus.BlockState, error) {
-	prev := a.chain.Fork().HeaderState(b.Signed.Previous)
-	if prev == nil {
-		if s := a.headers.get(b.Signed.Previous); s != nil {
-			prev = s.HeaderState
-		}
-	}
+	prev := a.headerState(b.Signed.Previous)
 	if prev == nil {
 		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID, "previous", b.Signed.Previous)
 	}
 	return a.chain.CheckHeader(prev, b.Signed, b.ID)
+}
+
+// headerState is that of a block that the chain has, or whose header was checked; nil if there is none.
+func (a *arrivals) headerState(id types.Checksum256) *consensus.HeaderState {
+	if s := a.chain.Fork().HeaderState(id); s != nil {
+		return s
+	}
+	if s := a.headers.get(id); s != nil {
+		return s.HeaderState
+	}
+	return nil
 }
 
 // stateOf is the state that a block's header makes, which CheckHeader has found good. It is made again if there
@@ -101,10 +108,28 @@ func (a *arrivals) stateOf(b *Block) (*consensus.BlockState, error) {
 	return a.examine(b)
 }
 
+// follows tells whether a block whose header was checked follows another.
+func (a *arrivals) follows(s, x *consensus.HeaderState) bool {
+	for id := s.Header.Previous; types.BlockNum(id) >= x.BlockNum; {
+		if id == x.ID {
+			return true
+		}
+		before := a.headerState(id)
+		if before == nil {
+			return false
+		}
+		id = before.Header.Previous
+	}
+	return false
+}
+
 // Prepare unpacks the block's transactions and finds their keys. Any goroutine may
 // call it, in any order.
 func (a *arrivals) Prepare(b *Block) error {
 	_, err := b.candidates()
+	if err != nil {
+		a.headers.drop(b.ID) // it is never applied
+	}
 	return err
 }
 
@@ -213,10 +238,11 @@ type headers struct {
 	held  consensus.Holding
 }
 
-// electorate counts votes for blocks.
+// electorate counts votes for blocks, and may wait for one of them.
 type electorate interface {
 	ExpectVotes(b *consensus.BlockState)
 	ForgetVotes(id types.Checksum256)
+	Withdraw(id types.Checksum256)
 }
 
 func (h *headers) get(id types.Checksum256) *consensus.BlockState {
@@ -261,6 +287,7 @@ func (h *headers) remove(i int) {
 	id := h.order[i]
 	h.held.Remove(h.known[id])
 	h.votes.ForgetVotes(id)
+	h.votes.Withdraw(id)
 	delete(h.known, id)
 	h.order = slices.Delete(h.order, i, i+1)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"tarn/antelope/chain"
@@ -59,8 +60,15 @@ func (p *Producer) applyBlock(b *Block) error {
 		return err
 	}
 	p.applying = b
+	due := p.interruptWhenDue()
 	err = p.chain.PushBlock(chain.NewPrepared(state, candidates))
+	due.Stop()
 	p.applying = nil
+	if errors.Is(err, chain.ErrInterrupted) {
+		p.updateHead()
+		p.log.main.Info("interrupt while applying " + err.Error())
+		return nil // as of a branch that is not the best
+	}
 	if err != nil {
 		p.updateHead()
 		p.received.CompareAndSwap(num, 0)
@@ -80,6 +88,20 @@ func (p *Producer) applyBlock(b *Block) error {
 	}
 	p.reportIncoming(b, now)
 	return nil
+}
+
+// interruptWhenDue interrupts the block that is going to be applied when the next block of this node is to be
+// finished: a block that never ends must not cost it its turn. Spring does so when the turn begins, and then leaves
+// out the block of another that was only late.
+func (p *Producer) interruptWhenDue() *time.Timer {
+	after := time.Duration(math.MaxInt64)
+	if len(p.opt.Producers) > 0 && !p.forbidden() {
+		now := time.Now()
+		if at, ok := p.wakeUpTime(p.effort, p.chain.Head().BlockNum, p.pendingSlot(now)); ok {
+			after = max(0, at.Sub(now)) + p.effort
+		}
+	}
+	return time.AfterFunc(after, p.chain.InterruptProper)
 }
 
 // catchUp applies in irreversible mode what became irreversible while the chain stood still: it waits for

@@ -14,6 +14,7 @@ type uncounted struct{}
 
 func (uncounted) ExpectVotes(*consensus.BlockState) {}
 func (uncounted) ForgetVotes(types.Checksum256)     {}
+func (uncounted) Withdraw(types.Checksum256)        {}
 
 // States of headers that were checked have a bound in bytes, however many they are.
 func TestCheckedHeadersAreBoundedInBytes(t *testing.T) {

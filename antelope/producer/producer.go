@@ -168,10 +168,15 @@ func (p *Producer) Close() error {
 // answers whoever waits, and ends the writing of snapshots. An error is one after
 // which the chain must not be used, for instance of the store.
 func (p *Producer) Run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, p.speculation.giveWay)()
+	stopping := context.AfterFunc(ctx, func() {
+		p.speculation.giveWay()
+		p.chain.EndApplication(true)
+	})
 	p.start()
 	p.schedule()
 	failed := p.writer.Run(ctx)
+	stopping()
+	p.chain.EndApplication(false)
 	if failed == nil && p.terminated() {
 		p.log.main.Info(fmt.Sprintf("Reached configured maximum block %d; terminating", p.opt.StopAt))
 	}
