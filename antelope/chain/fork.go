@@ -100,7 +100,7 @@ func (c *Chain) follow(best *consensus.BlockState) error {
 	case best.ID == c.head.ID, c.application.awaits(best.HeaderState, c.fork):
 		return c.LogIrreversible() // what a block of another branch has claimed counts too
 	case best.Header.Previous == c.head.ID:
-		if err := c.applyBest(best); err != nil {
+		if err := c.applyBest(best, best); err != nil {
 			return c.forget(best, err)
 		}
 	default:
@@ -165,7 +165,7 @@ func (c *Chain) switchFork(best *consensus.BlockState) error {
 	}
 	c.hooks.tellForked(from)
 	for i := len(to) - 1; i >= 0; i-- {
-		err := c.applyBest(to[i])
+		err := c.applyBest(to[i], best)
 		if err == nil {
 			continue
 		}

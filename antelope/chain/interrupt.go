@@ -22,19 +22,17 @@ type application struct {
 
 	mu          sync.Mutex
 	block       *consensus.HeaderState // nil for none
+	target      *consensus.HeaderState // the best block, which leads there
 	interrupted bool
 	over        bool // no further block is applied
 
 	interrupt func(error) // makes the transaction that is being executed fail
 }
 
-// errGaveWay is what a transaction of an interrupted block fails with.
-var errGaveWay = exception.New(exception.Deadline, "the application of the block was interrupted")
-
-func (a *application) begin(b *consensus.HeaderState) {
+func (a *application) begin(b, target *consensus.HeaderState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.block = b
+	a.block, a.target = b, target
 	if a.over {
 		a.stop()
 	}
@@ -43,7 +41,7 @@ func (a *application) begin(b *consensus.HeaderState) {
 // stop interrupts the block. The caller holds mu.
 func (a *application) stop() {
 	a.interrupted = true
-	a.interrupt(errGaveWay)
+	a.interrupt(exception.New(exception.Deadline, "the application of the block was interrupted"))
 }
 
 // end tells whether the block was interrupted.
@@ -51,7 +49,7 @@ func (a *application) end() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	was := a.interrupted
-	a.block, a.interrupted = nil, false
+	a.block, a.target, a.interrupted = nil, nil, false
 	a.interrupt(nil)
 	return was
 }
@@ -62,15 +60,16 @@ func (a *application) awaits(b *consensus.HeaderState, fork *consensus.ForkDatab
 	return r != nil && r.ID != b.ID && fork.Better(r, b)
 }
 
-// Overtake interrupts the application of a block if s is the header of a better one that does not follow it, so that
-// the chain goes over to that without waiting for the end of what may never end (Spring: producer_plugin::received_block).
-// follows tells whether s follows the block. Until [Chain.Withdraw] no worse block is applied. As in Spring it does
-// so only under Savanna's rules. Any goroutine may call it, once the block of s is on its way.
+// Overtake interrupts the application of a block if s is the header of one that does not follow it and is better than
+// the one that it leads to, so that the chain goes over to that without waiting for the end of what may never
+// end (Spring: producer_plugin::received_block). follows tells whether s follows the block. Until [Chain.Withdraw] no
+// worse block is applied. As in Spring it does so only under Savanna's rules. Any goroutine may call it, once the
+// block of s is on its way.
 func (c *Chain) Overtake(s *consensus.HeaderState, follows func(*consensus.HeaderState) bool) {
 	a := &c.application
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if b := a.block; b == nil || a.interrupted || !b.IsProper() || !c.fork.Better(s, b) || follows(b) {
+	if b := a.block; b == nil || a.interrupted || !b.IsProper() || !c.fork.Better(s, a.target) || follows(b) {
 		return
 	}
 	a.rival.Store(s)
@@ -106,9 +105,9 @@ func (c *Chain) EndApplication(end bool) {
 	}
 }
 
-// applyBest applies a block of the branch that the chain goes over to, which may be interrupted.
-func (c *Chain) applyBest(b *consensus.BlockState) error {
-	c.application.begin(b.HeaderState)
+// applyBest applies a block of the branch that leads to the best one, which may be interrupted.
+func (c *Chain) applyBest(b, best *consensus.BlockState) error {
+	c.application.begin(b.HeaderState, best.HeaderState)
 	err := c.applyFork(b, c.statusOf(b))
 	if interrupted := c.application.end(); interrupted && exception.Of(err) != nil {
 		return fmt.Errorf("block %d %s: %w", b.BlockNum, b.ID, ErrInterrupted)

@@ -168,15 +168,19 @@ func (p *Producer) Close() error {
 // answers whoever waits, and ends the writing of snapshots. An error is one after
 // which the chain must not be used, for instance of the store.
 func (p *Producer) Run(ctx context.Context) error {
-	stopping := context.AfterFunc(ctx, func() {
+	ended := make(chan struct{})
+	unwatch := context.AfterFunc(ctx, func() {
+		defer close(ended)
 		p.speculation.giveWay()
 		p.chain.EndApplication(true)
 	})
 	p.start()
 	p.schedule()
 	failed := p.writer.Run(ctx)
-	stopping()
-	p.chain.EndApplication(false)
+	if !unwatch() {
+		<-ended
+		p.chain.EndApplication(false)
+	}
 	if failed == nil && p.terminated() {
 		p.log.main.Info(fmt.Sprintf("Reached configured maximum block %d; terminating", p.opt.StopAt))
 	}
