@@ -66,3 +66,6 @@ func (p *pending) PendingInput() []types.Checksum256 {
 // Interrupt makes the transaction that is being executed, and all after it, fail
 // with err; nil ends that. Any goroutine may call it.
 func (p *pending) Interrupt(err error) { p.executor.Interrupt(err) }
+
+// Fail makes all transactions from now on fail with err, as the node cannot go on. Any goroutine may call it.
+func (p *pending) Fail(err error) { p.executor.Fail(err) }

@@ -64,6 +64,7 @@ type Executor struct {
 	activeBits   uint32
 	requiring    bool // a transaction that is always checked is being executed
 	interruption atomic.Pointer[error]
+	failure      atomic.Pointer[error] // an interruption that does not end
 }
 
 // Watch is who is told what transactions do, on the executor's goroutine; the zero value
@@ -155,7 +156,13 @@ func (e *Executor) Interrupt(err error) {
 // after the head.
 func (e *Executor) Active(f feature.Codename) bool { return e.active(f) }
 
+// Fail is Interrupt for ever: the node cannot go on. Any goroutine may call it.
+func (e *Executor) Fail(err error) { e.failure.Store(&err) }
+
 func (e *Executor) interruptCause() error {
+	if err := e.failure.Load(); err != nil {
+		return *err
+	}
 	if err := e.interruption.Load(); err != nil {
 		return *err
 	}

@@ -124,7 +124,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 // who reads it must not miss anything.
 func (n *Node) stopTelling(err error) {
 	n.o.Log.Error("The deep-mind log ends", "error", err)
-	n.chain.Interrupt(err)
+	n.chain.Fail(err)
 }
 
 func (n *Node) openLogs() (err error) {
