@@ -182,9 +182,18 @@ func (p *Producer) Run(ctx context.Context) error {
 		p.chain.EndApplication(false)
 	}
 	if failed == nil && p.terminated() {
-		p.log.main.Info(fmt.Sprintf("Reached configured maximum block %d; terminating", p.opt.StopAt))
+		p.sayTerminated()
 	}
 	return errors.Join(failed, p.shutdown())
+}
+
+// sayTerminated says that the block was reached after which the node is to stop. Scripts read the line.
+func (p *Producer) sayTerminated() {
+	line := fmt.Sprintf("Reached configured maximum block %d; terminating", p.opt.StopAt)
+	if p.chain.Spring() {
+		line = fmt.Sprintf("Block %d reached configured maximum block %d; terminating", p.chain.Head().BlockNum, p.opt.StopAt)
+	}
+	p.log.main.Info(line)
 }
 
 // start says what the node is going to do.
