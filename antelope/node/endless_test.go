@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/consensus"
 	"tarn/antelope/producer"
 	"tarn/antelope/types"
 	"tarn/store/engine"
@@ -34,8 +36,9 @@ func endlessBlock(t *testing.T, n *Node, p *chaintest.Peers, at types.BlockTimes
 type served struct {
 	*Node
 	*producer.Producer
-	peers *chaintest.Peers
-	stop  func()
+	peers  *chaintest.Peers
+	pushed chan types.Checksum256 // blocks that are about to be applied
+	stop   func()
 }
 
 // now is the time slot that is now.
@@ -49,7 +52,7 @@ func serveProper(t *testing.T, producing bool) *served {
 	p := finalPeers(t, 3)
 	o := options(t.TempDir(), engine.Options{})
 	o.Genesis, o.Log = &p.Genesis, slog.New(slog.NewTextHandler(t.Output(), nil))
-	s := &served{Node: startAt(t, o, p), peers: p}
+	s := &served{Node: startAt(t, o, p), peers: p, pushed: make(chan types.Checksum256, 99)}
 	po := producer.Defaults()
 	po.Log = o.Log
 	po.VotePause = 0
@@ -65,6 +68,7 @@ func serveProper(t *testing.T, producing bool) *served {
 	if s.Producer, err = producer.New(s.Node.Chain(), po); err != nil {
 		t.Fatal(err)
 	}
+	s.Node.Chain().Subscribe(chain.Hooks{AcceptedHeader: func(b *consensus.BlockState) { s.pushed <- b.ID }})
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error, 1)
 	go func() { ran <- s.Run(ctx) }()
@@ -96,6 +100,19 @@ func (s *served) give(t *testing.T, b *types.SignedBlock) <-chan error {
 	return done
 }
 
+// applies gives the node a block, and waits until it is being applied.
+func (s *served) applies(t *testing.T, b *types.SignedBlock) <-chan error {
+	t.Helper()
+	done := s.give(t, b)
+	select {
+	case <-s.pushed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the block is not applied")
+	}
+	time.Sleep(300 * time.Millisecond)
+	return done
+}
+
 // within waits for a block to be dealt with.
 func within(t *testing.T, what string, done <-chan error) {
 	t.Helper()
@@ -115,8 +132,7 @@ func TestABlockThatNeverEndsGivesWayToABetterOne(t *testing.T) {
 	s := serveProper(t, false)
 	head := s.Node.Chain().Head()
 	x, b := endlessBlock(t, s.Node, s.peers, head.Header.Timestamp+1), nextBlock(t, s.Node, s.peers, head.Header.Timestamp+9)
-	first := s.give(t, x)
-	time.Sleep(300 * time.Millisecond)
+	first := s.applies(t, x)
 	select {
 	case err := <-first:
 		t.Fatalf("the block that never ends has ended: %v", err)
@@ -135,8 +151,7 @@ func TestABlockThatNeverEndsGivesWayToABetterOne(t *testing.T) {
 func TestANodeStopsWhileABlockNeverEnds(t *testing.T) {
 	s := serveProper(t, false)
 	head := s.Node.Chain().Head()
-	done := s.give(t, endlessBlock(t, s.Node, s.peers, head.Header.Timestamp+1))
-	time.Sleep(300 * time.Millisecond)
+	done := s.applies(t, endlessBlock(t, s.Node, s.peers, head.Header.Timestamp+1))
 	if is := s.Producer.Head().ID; is != head.ID {
 		t.Errorf("the head is %s", is)
 	}
