@@ -40,8 +40,9 @@ type ballot struct {
 // waitingBallots is how many there may be; the oldest ones go. A finalizer that is so late is of no use.
 const waitingBallots = 64
 
-// vote opens the finalizers and tells them what the chain accepts; who checks headers is to tell the voter of them. It
-// is called before the first block of this life. count and tell are given each vote when it is durable; tell may be nil. log is
+// vote opens the finalizers and tells them what the chain accepts; who checks headers is to tell the voter of
+// them. It is called before the first block of this life. count and tell are given each vote when it is durable; tell
+// may be nil. log is
 // told why a finalizer may not vote.
 func (n *Node) vote(
 	o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote), log *slog.Logger,

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"time"
 
 	"tarn/antelope/chain"
@@ -60,9 +59,9 @@ func (p *Producer) applyBlock(b *Block) error {
 		return err
 	}
 	p.applying = b
-	due := p.interruptWhenDue()
+	undo := p.interruptWhenDue()
 	err = p.chain.PushBlock(chain.NewPrepared(state, candidates))
-	due.Stop()
+	undo()
 	p.applying = nil
 	if errors.Is(err, chain.ErrInterrupted) {
 		p.updateHead()
@@ -92,16 +91,18 @@ func (p *Producer) applyBlock(b *Block) error {
 
 // interruptWhenDue interrupts the block that is going to be applied when the next block of this node is to be
 // finished: a block that never ends must not cost it its turn. Spring does so when the turn begins, and then leaves
-// out the block of another that was only late.
-func (p *Producer) interruptWhenDue() *time.Timer {
-	after := time.Duration(math.MaxInt64)
-	if len(p.opt.Producers) > 0 && !p.forbidden() {
-		now := time.Now()
-		if at, ok := p.wakeUpTime(p.effort, p.chain.Head().BlockNum, p.pendingSlot(now)); ok {
-			after = max(0, at.Sub(now)) + p.effort
-		}
+// out the block of another that was only late. undo must be called when the block has been applied.
+func (p *Producer) interruptWhenDue() (undo func()) {
+	if len(p.opt.Producers) == 0 || p.forbidden() {
+		return func() {}
 	}
-	return time.AfterFunc(after, p.chain.InterruptProper)
+	now := time.Now()
+	at, ok := p.wakeUpTime(p.effort, p.chain.Head().BlockNum, p.pendingSlot(now))
+	if !ok {
+		return func() {}
+	}
+	t := time.AfterFunc(max(0, at.Sub(now))+p.effort, p.chain.InterruptProper)
+	return func() { t.Stop() }
 }
 
 // catchUp applies in irreversible mode what became irreversible while the chain stood still: it waits for
