@@ -16,7 +16,6 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"long multiplications are begun at any time", "../wasm/intrinsic/fork.go", "if err := a.Chain.CheckTimeFor(d); err != nil {", "if err := a.Chain.CheckTime(); err != nil {"},
 		{"a transaction's memory has no end", "budget.go", "r.left < 0 && n > 0 && r.binding", "false"},
 		{"console text has no end", "budget.go", "text = text[:max(0, min(int64(len(text)), r.console, r.left))]", ""},
-		{"every old value of a row is kept", "../../store/revision/store.go", "if length-mark > max(condenseFrom, 2*kept) {", "if kept < 0 {"},
 	}, "-timeout=35s",
 		"-run=^(TestNoLoopOutlivesItsDeadline|TestNoMultiplicationIsBegunThatWouldEndTooLate|TestTheMemoryOfATransactionHasABound)$")
 }
