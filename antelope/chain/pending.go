@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
@@ -48,6 +49,15 @@ func (p *pending) Pending() (is Pending, ok bool) {
 	h := b.Header()
 	return Pending{Num: h.BlockNum, Time: h.Timestamp, Producer: h.Producer, Authority: h.Authority,
 		Status: b.Status()}, true
+}
+
+// Schedules returns those that the pending block began with; nil if there is none.
+func (p *pending) Schedules() *consensus.Schedules {
+	b := p.executor.Block()
+	if b == nil {
+		return nil
+	}
+	return b.Schedules()
 }
 
 // PendingInput returns the ids of the transactions from outside in the pending block.

@@ -57,6 +57,14 @@ func (s *HeaderState) PendingSchedule() *types.ProducerSchedule {
 	return new(types.ProducerSchedule)
 }
 
+// Schedules are those of a block that is being made, as it begins. They are immutable.
+type Schedules struct {
+	Previous types.Checksum256       // the block before it
+	Active   *types.ProducerSchedule // that its producer is from
+	Pending  *types.ProducerSchedule // that waits to become active, without producers if none does
+	Promoted bool                    // Pending was only proposed before this block
+}
+
 // nextProper is Next for a proper block.
 func (s *HeaderState) nextProper(slot types.BlockTimestamp) *PendingHeader {
 	producer := s.Finality.ProducerAt(slot)

@@ -131,6 +131,12 @@ func (b *Block) nextSchedule() *types.ProducerSchedule {
 	return b.header.PrevPending.Schedule
 }
 
+// Schedules returns those that the block began with.
+func (b *Block) Schedules() *consensus.Schedules {
+	return &consensus.Schedules{Previous: b.header.Previous, Active: b.header.ActiveSchedule,
+		Pending: b.nextSchedule(), Promoted: b.schedule != nil}
+}
+
 // featureActivated tells whether a feature is active. Those that the block activates
 // count once their activation has happened.
 func (b *Block) featureActivated(digest types.Checksum256) bool {

@@ -185,7 +185,7 @@ func (n *Node) server(
 	ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, m *metrics, end func(),
 ) (*dialect.Server, error) {
 	c, health := h.API, n.newHealth(p, h)
-	c.Chain, c.Blocks, c.Billing, c.Transactions = n.chain, servedLog{n}, p, p
+	c.Chain, c.Blocks, c.Billing, c.Transactions, c.Schedules = n.chain, servedLog{n}, p, p, p.Schedules
 	c.Features = n.chain.Features()
 	c.Damaged = n.noteDamage
 	if h.Plugins&(rpc.ProducerRO|rpc.ProducerRW|rpc.Snapshot) != 0 {

@@ -168,5 +168,6 @@ func (p *Producer) abort() error {
 	}
 	p.clock.reset(now)
 	p.producing = false
+	p.schedules.Store(nil)
 	return nil
 }

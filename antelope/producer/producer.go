@@ -55,8 +55,10 @@ type Producer struct {
 
 	writer *writer.Writer
 	head   atomic.Pointer[Head]
-	keys   foundKeys
-	bills  *subjectiveBilling
+	// schedules are the pending block's.
+	schedules atomic.Pointer[consensus.Schedules]
+	keys      foundKeys
+	bills     *subjectiveBilling
 	// speculation is what a block interrupts.
 	speculation speculation
 	snapshot    *snapshots
@@ -226,6 +228,7 @@ func (p *Producer) terminated() bool {
 func (p *Producer) shutdown() error {
 	// Also after a failure: what the node makes durable now must be whole blocks.
 	_, err := p.chain.AbortBlock()
+	p.schedules.Store(nil)
 	if err != nil {
 		p.writer.Fail(err)
 	}
@@ -248,6 +251,10 @@ func (p *Producer) fail(err error) bool {
 
 // Head tells where the chain stands; it never waits.
 func (p *Producer) Head() *Head { return p.head.Load() }
+
+// Schedules are those of the block that is being made, or of one whose time is over if the head is another than
+// the block before it; nil if none is being made. It never waits.
+func (p *Producer) Schedules() *consensus.Schedules { return p.schedules.Load() }
 
 // updateHead publishes where the chain stands, and answers who waited for it.
 func (p *Producer) updateHead() {

@@ -312,3 +312,37 @@ func TestEachBlockOfASwitchHasALine(t *testing.T) {
 		}
 	})
 }
+
+// A schedule that a block makes wait is shown while the block is made, not only when it is the head.
+func TestSchedulesOfTheBlockThatIsMadeAreShown(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, chain.Options{}, produces("eosio"))
+		if _, err := n.maker.Block(chaintest.SetCode(name("eosio"), chaintest.SystemCode()), n.maker.CreateAccount(name("alice"))); err != nil {
+			t.Fatal(err)
+		}
+		n.run()
+		time.Sleep(2 * time.Second)
+		if s := n.Schedules(); s == nil || s.Previous != n.Head().ID || len(s.Pending.Producers) > 0 || s.Promoted {
+			t.Fatalf("before a proposal: %+v", s)
+		}
+		if _, err := n.push(propose(n.maker, "eosio", "alice")); err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			time.Sleep(10 * time.Millisecond)
+			s := n.Schedules()
+			if s == nil || !s.Promoted {
+				continue
+			}
+			if s.Previous != n.Head().ID || len(s.Pending.Producers) != 2 || n.Head().State.HasPendingProducers() {
+				t.Errorf("%+v above %v", s, n.Head().State.Pending.Schedule)
+			}
+			n.stop(t)
+			if n.Schedules() != nil {
+				t.Error("a node that stopped makes a block")
+			}
+			return
+		}
+		t.Fatal("no block is seen to make the schedule wait")
+	})
+}

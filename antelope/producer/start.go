@@ -86,6 +86,7 @@ func (p *Producer) begin() outcome {
 	}
 	pending, _ := p.chain.Pending()
 	p.producing = producing
+	p.schedules.Store(p.chain.Schedules())
 	if producing && !sameAuthority(pending.Authority, &b.scheduled.Authority) {
 		p.complain(slog.LevelError,
 			fmt.Sprintf(

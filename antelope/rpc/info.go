@@ -215,6 +215,16 @@ func (q chain) getActivatedFeatures(b []byte) ([]byte, error) {
 	return append(b, `]}`...), nil
 }
 
+// schedules are those of the block that is being made after head, or else head's own.
+func (a *API) schedules(head *consensus.HeaderState) *consensus.Schedules {
+	if a.Schedules != nil {
+		if s := a.Schedules(); s != nil && s.Previous == head.ID {
+			return s
+		}
+	}
+	return &consensus.Schedules{Active: head.ActiveSchedule, Pending: head.PendingSchedule()}
+}
+
 func (q chain) getProducerSchedule(b []byte) ([]byte, error) {
 	v, err := q.api.Chain.View()
 	if err != nil {
@@ -229,17 +239,18 @@ func (q chain) getProducerSchedule(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
+	s := q.api.schedules(head)
 	schedule := func(o object, key string, s *types.ProducerSchedule, evenEmpty bool) object {
 		if s == nil || len(s.Producers) == 0 && !evenEmpty {
 			return append(variant.AppendKey(o, key), "null"...)
 		}
 		return o.json(key, s)
 	}
-	o := object(append(b, '{')).json("active", head.ActiveSchedule)
+	o := object(append(b, '{')).json("active", s.Active)
 	// Spring tells that nothing waits by an empty schedule, until proper blocks follow.
-	o = schedule(o, "pending", head.PendingSchedule(), head.IsActive(q.api.Features, feature.Savanna) && !head.PrecedesProper())
+	o = schedule(o, "pending", s.Pending, head.IsActive(q.api.Features, feature.Savanna) && !head.PrecedesProper())
 	proposed := &one.Global.ProposedSchedule
-	if one.Global.ProposedScheduleBlock == nil {
+	if one.Global.ProposedScheduleBlock == nil || s.Promoted {
 		proposed = nil
 	}
 	return append(schedule(o, "proposed", proposed, false), '}'), nil

@@ -200,10 +200,13 @@ type TableSize struct {
 // Config is what the API needs of the node. An interface that is nil takes its
 // endpoints away, as a plugin that isn't loaded does in nodeos.
 type Config struct {
-	Chain        Chain
-	Blocks       BlockLog
-	Features     *feature.Set
-	Billing      Billing // nil for none
+	Chain    Chain
+	Blocks   BlockLog
+	Features *feature.Set
+	Billing  Billing // nil for none
+	// Schedules are those of the block that is being made, nil if none is; itself nil for a node that makes none. They
+	// count for views of the block before.
+	Schedules    func() *consensus.Schedules
 	Transactions Transactions
 	Retry        Retry    // nil if it is off
 	Finality     Finality // nil if it is off

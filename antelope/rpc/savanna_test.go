@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/consensus"
 	"tarn/antelope/feature"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/types"
 	"tarn/store"
 )
 
@@ -42,5 +44,30 @@ func TestAnswersAreSpringsOnceSavannaIsActive(t *testing.T) {
 	}
 	if c.Head().PrecedesProper() {
 		t.Error("Savanna's rules hold")
+	}
+}
+
+// Like nodeos' answers, those of a node that makes a block are of that block: its producer's schedule, and what it
+// made wait. A block whose time is over does not count.
+func TestSchedulesAreThoseOfTheBlockThatIsBeingMade(t *testing.T) {
+	n := newNode(t, nil)
+	head := n.maker.Chain.Head()
+	next := &consensus.Schedules{
+		Previous: head.ID,
+		Active:   &types.ProducerSchedule{Version: 7, Producers: head.ActiveSchedule.Producers},
+		Pending:  &types.ProducerSchedule{Version: 8, Producers: head.ActiveSchedule.Producers},
+		Promoted: true,
+	}
+	n.config.Schedules = func() *consensus.Schedules { return next }
+	n.start(dialect.Options{})
+	_, of := n.ask("/v1/chain/get_producer_schedule", "")
+	for _, want := range []string{`"active":{"version":7,`, `"pending":{"version":8,`, `"proposed":null`} {
+		if !strings.Contains(of, want) {
+			t.Errorf("%s has no %s", of, want)
+		}
+	}
+	next = &consensus.Schedules{Active: next.Active, Pending: next.Pending}
+	if _, of = n.ask("/v1/chain/get_producer_schedule", ""); !strings.Contains(of, `{"active":{"version":0,`) {
+		t.Errorf("of another block: %s", of)
 	}
 }

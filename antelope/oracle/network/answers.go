@@ -59,7 +59,7 @@ func (q question) own(path string, a, b *Member) bool {
 	switch q.path {
 	case "/v1/chain/get_info":
 		return slices.Contains(nodesOwn, path)
-	case "/v1/chain/get_producer_schedule": // of the block that nodeos would make now, which may be of a later round
+	case "/v1/chain/get_producer_schedule": // of the block that each would make now, which may be of a later round
 		return path == "active"
 	case "/v1/chain/get_finalizer_info":
 		return path == "last_tracked_votes" && (a.again || b.again)
