@@ -32,8 +32,6 @@ type settings struct {
 	log  *slog.Logger // the default logger
 	// stop ends the node with a reason, from any goroutine.
 	stop func(error)
-	// savanna says that the chain is one of Spring's, which is known once the state is open.
-	savanna bool
 	// looking means that there are mistakes: others are looked for, and nothing is made.
 	looking bool
 }
@@ -125,13 +123,8 @@ func (s *settings) optional(name string) *uint32 {
 	return new(uint32(s.Uint(name)))
 }
 
-// irreversible tells whether only irreversible blocks are applied. Leap takes no transactions then.
+// irreversible tells whether only irreversible blocks are applied.
 func (s *settings) irreversible() bool { return s.Text("read-mode") == "irreversible" }
-
-// accepts tells whether an option lets transactions in.
-func (s *settings) accepts(option string) bool {
-	return s.Bool(option) && (s.savanna || !s.irreversible())
-}
 
 // options are the node's own. The error names all that is wrong with them.
 func (s *settings) options() (o Options, err error) {

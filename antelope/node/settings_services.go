@@ -69,8 +69,8 @@ func (s *settings) producer(o *Options) (p producer.Options, malformed []string,
 		DecayTime:    s.unsignedDuration("subjective-account-decay-time-minutes", time.Minute),
 		NoP2PBilling: s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
 		QueueBytes: s.Uint("incoming-transaction-queue-size-mb") << 20, GreylistLimit: uint32(s.Uint("greylist-limit")),
-		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.accepts("api-accept-transactions") &&
-			!s.accepts("p2p-accept-transactions"), Irreversible: s.irreversible(),
+		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.Bool("api-accept-transactions") &&
+			!s.Bool("p2p-accept-transactions"), Irreversible: s.irreversible(),
 		StopAt: o.TerminateAt, MaxSignature: uint32(s.Uint("maximum-variable-signature-length")),
 		Log: s.log, Logger: s.logs.Logger, Signers: map[types.PublicKey]producer.SignatureProvider{},
 	}
@@ -177,7 +177,7 @@ func (s *settings) voteThreads() int {
 func (s *settings) network() p2p.Options {
 	return p2p.Options{
 		Listen: s.Texts("p2p-listen-endpoint"), Server: s.Texts("p2p-server-address"), Peers: s.Texts("p2p-peer-address"),
-		MaxNodesPerHost: int(s.Int("p2p-max-nodes-per-host")), AcceptTransactions: s.accepts("p2p-accept-transactions"),
+		MaxNodesPerHost: int(s.Int("p2p-max-nodes-per-host")), AcceptTransactions: s.Bool("p2p-accept-transactions"),
 		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), GossipEndpoints: s.Texts("p2p-bp-gossip-endpoint"), AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
 		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"), MaxClients: uint32(s.Uint("max-clients")),
 		CleanupPeriod: s.signedDuration("connection-cleanup-period", time.Second), MaxCleanupTime: s.unsignedDuration("max-cleanup-time-msec", time.Millisecond),
@@ -211,7 +211,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	h.API = rpc.Config{
 		Version: v.Number, VersionString: v.Short, FullVersion: v.Full, MaxResponseTime: s.signedDuration("http-max-response-time-ms", time.Millisecond),
 		ABITime: s.unsignedDuration("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
-		NoTransactions: !s.accepts("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
+		NoTransactions: !s.Bool("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
 	}
 	h.Track = s.tracking()
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {

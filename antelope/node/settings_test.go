@@ -170,7 +170,7 @@ func genesisFile(t *testing.T) string {
 	return path
 }
 
-func TestANodeThatAppliesIrreversibleBlocksTakesNoTransactions(t *testing.T) {
+func TestIrreversibleModeAndASocketAreSet(t *testing.T) {
 	s := parseSettings(t, "read-mode = irreversible\nplugin = eosio::chain_api_plugin\nunix-socket-path = node.sock")
 	o, err := s.options()
 	if err != nil {
@@ -180,8 +180,7 @@ func TestANodeThatAppliesIrreversibleBlocksTakesNoTransactions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !o.Chain.IrreversibleMode || v.P2P.AcceptTransactions || !v.HTTP.API.NoTransactions ||
-		!v.Producer.NoTransactions || !v.HTTP.API.ReadOnly {
+	if !o.Chain.IrreversibleMode || !v.Producer.Irreversible || !v.HTTP.API.Irreversible || !v.HTTP.API.ReadOnly {
 		t.Errorf("%+v", v)
 	}
 	if want := []Listen{{"127.0.0.1:8888", dialect.All},

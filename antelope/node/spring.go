@@ -15,14 +15,7 @@ func (s *settings) workAsSpring(v *Services) error {
 	for _, m := range v.malformed {
 		errs = append(errs, admin.NewBadOption("Malformed signature provider: %s", m))
 	}
-	s.savanna = true
-	api, peers := s.accepts("api-accept-transactions"), s.accepts("p2p-accept-transactions")
-	v.Producer.NoTransactions = !api && !peers
-	if v.HTTP != nil {
-		v.HTTP.API.NoTransactions = !api
-	}
 	if v.P2P != nil {
-		v.P2P.AcceptTransactions = peers
 		if !s.Given("agent-name") {
 			v.P2P.AgentName = "Spring Agent"
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/producer"
 	"tarn/store/engine"
 )
 
@@ -66,10 +67,13 @@ func TestANodeWorksAsThoseOfItsChain(t *testing.T) {
 			if err != nil && c.mistakes == "" {
 				t.Error(err)
 			}
-			if v.P2P.AcceptTransactions != c.accepts || v.HTTP.API.NoTransactions == c.accepts ||
-				v.Producer.NoTransactions == c.accepts {
-				t.Errorf("transactions are let in by peers %v, not by the API %v, not by the writer %v",
-					v.P2P.AcceptTransactions, v.HTTP.API.NoTransactions, v.Producer.NoTransactions)
+			w, err := producer.New(n.Chain(), v.Producer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close() //nolint:errcheck // nothing is kept
+			if w.RefusesTransactions() == c.accepts {
+				t.Errorf("transactions are refused: %v", !c.accepts)
 			}
 			if v.P2P.AgentName != c.agent || !strings.Contains(v.P2P.PeerLogFormat, c.format) {
 				t.Errorf("agent %q, format %q", v.P2P.AgentName, v.P2P.PeerLogFormat)

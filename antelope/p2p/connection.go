@@ -150,7 +150,7 @@ func (c *conn) told() string {
 	if !c.takesBlocks() {
 		add(TransactionsOnly)
 	}
-	if !c.takesTransactions() || !c.net.config.AcceptTransactions {
+	if !c.takesTransactions() || !c.net.takesTransactions() {
 		add(BlocksOnly)
 	}
 	return s

@@ -25,6 +25,8 @@ type Info struct {
 	// Spring says that the network is one of Spring's nodes: what connections are for is said and heard as
 	// there.
 	Spring bool
+
+	NoTransactions bool // the chain takes none now
 }
 
 // Ledger is what the network asks of the chain that it serves. Any goroutine calls
@@ -99,7 +101,7 @@ func (l *ledger) Info() Info {
 	h := l.producer.Head()
 	return Info{
 		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time,
-		First: l.blocks.First(), Spring: h.Spring,
+		First: l.blocks.First(), Spring: h.Spring, NoTransactions: l.producer.RefusesTransactions(),
 	}
 }
 

@@ -10,11 +10,16 @@ import (
 	"tarn/antelope/types"
 )
 
+// takesTransactions tells whether those of peers are taken now.
+func (n *Network) takesTransactions() bool {
+	return n.config.AcceptTransactions && !n.chain.Info().NoTransactions
+}
+
 // handleTransaction takes a transaction. One that is known costs a hash and a look.
 func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 	n := c.net
 	n.trxIn.Add(1)
-	if !n.config.AcceptTransactions {
+	if !n.takesTransactions() {
 		c.debugf("p2p-accept-transaction=false - dropping trx")
 		return nil
 	}

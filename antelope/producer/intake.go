@@ -18,6 +18,7 @@ import (
 type intake struct {
 	opt     *Options
 	chain   *chain.Chain
+	head    *atomic.Pointer[Head]
 	writer  *writer.Writer
 	log     *loggers
 	keys    *foundKeys
@@ -27,6 +28,12 @@ type intake struct {
 
 	incoming func(*execute.Candidate, execute.TransactionOptions, Done) // on the writer
 	acked    func(*execute.Candidate, error)                            // tells what became of one
+}
+
+// RefusesTransactions tells whether the node takes none: by its options, or as it applies irreversible blocks only,
+// on a chain of Leap. Any goroutine may ask.
+func (in *intake) RefusesTransactions() bool {
+	return in.opt.NoTransactions || in.opt.Irreversible && !in.head.Load().Spring
 }
 
 // Done gets the answer to a transaction, once: its trace, or why it was refused. It
@@ -134,12 +141,13 @@ func (in *intake) admit(x *execute.Candidate) error {
 // examine checks what needs no chain, and finds keys. It returns an error or nil for
 // each transaction.
 func (in *intake) examine(list []*execute.Candidate) []error {
+	refused := in.RefusesTransactions()
 	errs := make([]error, len(list))
 	wanting := make([]*execute.Candidate, 0, len(list))
 	places := make([]int, 0, len(list))
 	for i, x := range list {
 		switch {
-		case in.opt.NoTransactions:
+		case refused:
 			errs[i] = exception.New(exception.Transaction, "this node accepts no transactions")
 		case x.Trx.DelaySec != 0:
 			errs[i] = exception.New(exception.Transaction, "transaction cannot be delayed")

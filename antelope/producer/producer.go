@@ -107,9 +107,6 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		queue: newQueue(int64(o.QueueBytes)), failures: newFailures(o.MaxFailures, o.FailureWindow),
 		bills: newSubjectiveBilling(o.DecayTime), speculation: speculation{chain: c},
 	}
-	if o.Irreversible && !c.Spring() {
-		p.opt.NoTransactions = true // as Leap
-	}
 	if len(o.Producers) > 0 && c.LightValidation() {
 		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
 	}
@@ -147,6 +144,7 @@ func (p *Producer) connect() {
 	p.irreversible = func() uint32 { return p.head.Load().IrreversibleNum }
 	p.wary = func() bool { return len(p.opt.Producers) > 0 || !p.head.Load().Spring }
 
+	p.intake.head = &p.head
 	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer, &p.log, &p.keys
 	p.maxTime.Store(p.opt.MaxTransactionTime.Microseconds())
 	p.intake.incoming, p.acked = p.incoming, p.tellAcked

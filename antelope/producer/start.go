@@ -38,7 +38,7 @@ type beginning struct {
 // begin begins the block after the head, if it is time, and lets the transactions
 // in that wait (Leap: start_block).
 func (p *Producer) begin() outcome {
-	if p.opt.NoTransactions {
+	if p.RefusesTransactions() {
 		return waitingForBlock
 	}
 	if p.terminated() {

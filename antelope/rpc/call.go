@@ -107,7 +107,7 @@ func (a *API) public(path string, err error) error {
 var errDamaged = errors.New("what this node has stored is damaged; its operator has to see to it")
 
 func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
-	if c.category == ChainRW && q.api.NoTransactions {
+	if c.category == ChainRW && (q.api.NoTransactions || q.api.Transactions.RefusesTransactions()) {
 		return b, exception.New(exception.MissingChainAPIPlugin, "Not allowed, node has api-accept-transactions = false")
 	}
 	var err error

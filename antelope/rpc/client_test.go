@@ -52,6 +52,8 @@ func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o 
 	return t, e.m.Chain.Publish()
 }
 
+func (e *executor) RefusesTransactions() bool { return false }
+
 func (e *executor) Block(context.Context, *types.SignedBlock, types.Checksum256) error { return nil }
 
 // executing is a node that takes transactions.

@@ -21,7 +21,12 @@ import (
 )
 
 // failing refuses every transaction with err.
-type failing struct{ err error }
+type failing struct {
+	err     error
+	refuses bool // all of them
+}
+
+func (f *failing) RefusesTransactions() bool { return f.refuses }
 
 func (f *failing) Transaction(context.Context, *types.PackedTransaction, execute.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, f.err
@@ -144,7 +149,7 @@ func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Verbose = true
 	third := exception.New(exception.FCAssert, "second")
-	n.config.Transactions = &failing{exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", "x", "third")}
+	n.config.Transactions = &failing{err: exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", "x", "third")}
 	n.start(dialect.Options{})
 	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
 	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`), strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)
@@ -160,7 +165,7 @@ func TestDetailsAreLimited(t *testing.T) {
 	for i := range 20 {
 		err = exception.Wrap(exception.FCAssert, err, "${i}", "i", i).With("note")
 	}
-	n.config.Transactions = &failing{err}
+	n.config.Transactions = &failing{err: err}
 	n.start(dialect.Options{})
 	if _, got := n.ask("/v1/chain/send_transaction", packedTrx); strings.Count(got, `"line_number":`) != 10 {
 		t.Error(got)
@@ -168,7 +173,7 @@ func TestDetailsAreLimited(t *testing.T) {
 }
 
 func TestDetailsNameTheirPlace(t *testing.T) {
-	f := &failing{exception.New(exception.TxDuplicate, "x")}
+	f := &failing{err: exception.New(exception.TxDuplicate, "x")}
 	n := newNode(t, nil)
 	n.config.Transactions = f
 	n.start(dialect.Options{})
@@ -198,12 +203,14 @@ func TestLongMessagesAreCutUnlessErrorsAreVerbose(t *testing.T) {
 }
 
 func TestANodeThatTakesNoTransactionsSaysSo(t *testing.T) {
-	n := newNode(t, nil)
-	n.config.Transactions, n.config.NoTransactions = &failing{}, true
-	n.start(dialect.Options{})
-	want := body(500, "Internal Service Error", 3110001, "missing_chain_api_plugin_exception", "Missing Chain API Plugin", "Not allowed, node has api-accept-transactions = false")
-	n.expect("/v1/chain/send_transaction", packedTrx, 500, want)
-	n.expect("/v1/chain/push_block", `{}`, 500, want)
+	for _, byOption := range []bool{true, false} {
+		n := newNode(t, nil)
+		n.config.Transactions, n.config.NoTransactions = &failing{refuses: !byOption}, byOption
+		n.start(dialect.Options{})
+		want := body(500, "Internal Service Error", 3110001, "missing_chain_api_plugin_exception", "Missing Chain API Plugin", "Not allowed, node has api-accept-transactions = false")
+		n.expect("/v1/chain/send_transaction", packedTrx, 500, want)
+		n.expect("/v1/chain/push_block", `{}`, 500, want)
+	}
 }
 
 func TestWhatIsAskedWronglyIsRefusedAsByNodeos(t *testing.T) {

@@ -192,7 +192,7 @@ func FuzzBody(f *testing.F) {
 		}
 	}
 	n := tablesNode(f)
-	n.config.Transactions, n.config.Finality, n.config.Authorizers, n.config.Producer = &failing{errors.New("no")}, tracker{}, found{}, &operator{}
+	n.config.Transactions, n.config.Finality, n.config.Authorizers, n.config.Producer = &failing{err: errors.New("no")}, tracker{}, found{}, &operator{}
 	n.config.Net, n.config.ReadOnly = peers{}, true
 	calls := rpc.New(n.config).Calls()
 	f.Fuzz(func(t *testing.T, which uint8, body string) {

@@ -110,6 +110,8 @@ func standing(t *testing.T, d *oracle.Driver, f func(*node) error) error {
 // refusing takes no transaction.
 type refusing struct{}
 
+func (*refusing) RefusesTransactions() bool { return false }
+
 func (*refusing) Transaction(context.Context, *types.PackedTransaction, execute.TransactionOptions) (*types.TransactionTrace, error) {
 	return nil, errors.New("refused")
 }

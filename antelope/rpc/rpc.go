@@ -124,6 +124,8 @@ type Billing interface {
 
 // Transactions executes transactions and takes blocks. Errors are exceptions.
 type Transactions interface {
+	// RefusesTransactions tells whether the node takes none now.
+	RefusesTransactions() bool
 	// Transaction executes a transaction and returns its trace.
 	Transaction(ctx context.Context, p *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error)
 	// Block takes a block as if a peer had sent it; id is the block's.
