@@ -150,7 +150,7 @@ func (c *conn) told() string {
 	if !c.takesBlocks() {
 		add(TransactionsOnly)
 	}
-	if !c.takesTransactions() || !c.net.takesTransactions() {
+	if !c.takesTransactions() || !takesTransactions(c.net) {
 		add(BlocksOnly)
 	}
 	return s

@@ -107,7 +107,7 @@ func (n *Network) Run(ctx context.Context) error {
 	for _, m := range n.config.mistakes {
 		n.log.Error(m)
 	}
-	if !n.takesTransactions() && len(n.config.listeners) > 0 {
+	if !takesTransactions(n) && len(n.config.listeners) > 0 {
 		for _, line := range [...]string{"***********************************", "* p2p-accept-transactions = false *",
 			"*    Transactions not forwarded   *", "***********************************"} {
 			n.log.Info(line)

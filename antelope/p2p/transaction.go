@@ -11,7 +11,7 @@ import (
 )
 
 // takesTransactions tells whether those of peers are taken now.
-func (n *Network) takesTransactions() bool {
+func takesTransactions(n *Network) bool {
 	return n.config.AcceptTransactions && !n.chain.Info().NoTransactions
 }
 
@@ -19,7 +19,7 @@ func (n *Network) takesTransactions() bool {
 func (c *conn) handleTransaction(frame []byte, r *serial.Reader) error {
 	n := c.net
 	n.trxIn.Add(1)
-	if !n.takesTransactions() {
+	if !takesTransactions(n) {
 		c.debugf("p2p-accept-transaction=false - dropping trx")
 		return nil
 	}
