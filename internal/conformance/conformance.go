@@ -42,10 +42,10 @@ func Build(t testing.TB, folder string) string {
 	if out, err := fetch.CombinedOutput(); err != nil {
 		t.Skipf("the modules of %s cannot be fetched: %v: %.600s", folder, err, out)
 	}
-	// go-ethereum of that time links to names of the runtime that are not to be linked to.
+	// go-ethereum of that time links to names of the runtime that are not to be linked to, and its JavaScript is in C.
 	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-checklinkname=0", "-o", program, ".")
 	build.Dir = folder
-	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
+	build.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false", "CGO_ENABLED=1")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("the judge of %s cannot be built: %v: %.600s", folder, err, out)
 	}

@@ -108,7 +108,7 @@ func build(ctx context.Context, program string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-mod=mod", "-ldflags", "-checklinkname=0 -s -w",
 		"-o", "opera", "github.com/Fantom-foundation/go-opera/cmd/opera")
 	cmd.Dir = work
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, lastLine(out))
 	}
