@@ -165,3 +165,55 @@ func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
 		t.Error("a signature that is none was accepted")
 	}
 }
+
+// A block of a few kilobytes whose transactions inflate to a hundred megabytes is not unpacked before it is executed,
+// but for its share. It is a good block even so. Contracts are unpacked.
+func TestWhatABlockUnpacksToAheadIsBounded(t *testing.T) {
+	m, follower := maker(t), maker(t)
+	const count, size = 200, 500 << 10
+	sent := func(data []byte) *types.SignedBlock {
+		t.Helper()
+		if err := m.StartBlock(); err != nil {
+			t.Fatal(err)
+		}
+		for range count {
+			if _, err := m.PushCompressed(chaintest.Action(types.N("eosio"), types.N("anything"), types.N("eosio"), data)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := m.EndBlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := follower.Chain.Prepare(b, b.ID())
+		if err == nil {
+			err = follower.Chain.PushBlock(p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	unpacked := func(b *types.SignedBlock) (n, bytes int) {
+		list, err := m.Chain.UnpackBlock(b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list {
+			if x != nil {
+				n, bytes = n+1, bytes+len(x.Raw)
+			}
+		}
+		return n, bytes
+	}
+	bomb := sent(make([]byte, size))
+	if n, bytes := unpacked(bomb); n == 0 || bytes > 3*size {
+		t.Errorf("%d of %d transactions are unpacked, to %d bytes", n, count, bytes)
+	}
+	if n, bytes := unpacked(sent(chaintest.SystemCode())); n != count {
+		t.Errorf("%d of %d contracts are unpacked, to %d bytes", n, count, bytes)
+	}
+	if a, b := m.Chain.Head().ID, follower.Chain.Head().ID; a != b {
+		t.Errorf("the head is %v, the follower's %v", a, b)
+	}
+}

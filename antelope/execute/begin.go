@@ -47,7 +47,6 @@ func (e *Executor) Begin(s Start) error {
 	if s.Block != nil {
 		b.root = &s.Block.TransactionMRoot
 		b.receipts = make([]types.TransactionReceipt, 0, len(s.Block.Transactions))
-		b.candidates = make([]*Candidate, 0, len(s.Block.Transactions))
 		b.claimed = &s.Block.BlockHeader
 		b.hash = s.Hash && !e.watched
 	}

@@ -43,7 +43,7 @@ type Block struct {
 	proposed   proposals           // by transactions that succeeded
 	savanna    types.Checksum256   // root of actions, once the block is finished
 	executed   int                 // how many action receipts there are
-	candidates []*Candidate        // input transactions that are in the block
+	candidates []*Candidate        // input transactions that are in the block, if it is made here
 	applied    []Transaction       // that left a receipt, if somebody records them
 	report     Report
 }
@@ -54,7 +54,7 @@ func (b *Block) Status() Status { return b.status }
 // Header is what is known of the block's header before the block is finished.
 func (b *Block) Header() *consensus.PendingHeader { return b.header }
 
-// Candidates are the input transactions that are in the block.
+// Candidates are the input transactions that are in the block; none for a block of another.
 func (b *Block) Candidates() []*Candidate { return b.candidates }
 
 // Receipts are those that the block has so far.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
@@ -107,17 +108,55 @@ func (x *Candidate) takeKeys(known func(types.Checksum256) *Candidate) bool {
 	return true
 }
 
-// Unpack unpacks the transactions of a block. It may run on any goroutine.
+// Unpack unpacks the transactions of a block, in the order of its receipts; nil for one that is scheduled, and for
+// one that is left to its execution: see [ahead]. It may run on any goroutine.
 func Unpack(b *types.SignedBlock) ([]*Candidate, error) {
 	list := make([]*Candidate, len(b.Transactions))
+	room := newAhead(b)
 	for i := range b.Transactions {
-		if packed := b.Transactions[i].Packed; packed != nil {
-			x, err := NewCandidate(packed, Input)
-			if err != nil {
-				return nil, err
-			}
-			list[i] = x
+		var err error
+		if list[i], err = room.unpack(b.Transactions[i].Packed); err != nil {
+			return nil, err
 		}
 	}
 	return list, nil
+}
+
+// ahead is how many bytes the compressed transactions of a block may still unpack to before the block is executed.
+// A kilobyte can inflate to a megabyte, and a node has the transactions of many blocks unpacked while it catches up;
+// so each block may take some times the bytes that it has itself. The transactions beyond are unpacked one after the
+// other when they are executed. Any goroutine may use it.
+type ahead struct{ left atomic.Int64 }
+
+const (
+	aheadTimes = 4       // of the packed bytes: contracts, which clients compress, inflate to less
+	aheadLeast = 1 << 16 // bytes, so that a block of a few small ones needs no more
+)
+
+func newAhead(b *types.SignedBlock) *ahead {
+	a, packed := new(ahead), 0
+	for i := range b.Transactions {
+		if p := b.Transactions[i].Packed; p != nil {
+			packed += len(p.PackedTrx) + len(p.PackedContextFreeData)
+		}
+	}
+	a.left.Store(int64(aheadLeast + aheadTimes*packed))
+	return a
+}
+
+// unpack returns nil for no transaction, and for a compressed one if there is no room left.
+func (a *ahead) unpack(p *types.PackedTransaction) (*Candidate, error) {
+	compressed := p != nil && p.Compression != types.CompressionNone
+	if p == nil || compressed && a.left.Load() <= 0 {
+		return nil, nil
+	}
+	x, err := NewCandidate(p, Input)
+	if err == nil && compressed {
+		size := len(x.Raw)
+		for _, b := range x.CFD {
+			size += len(b)
+		}
+		a.left.Add(-int64(size))
+	}
+	return x, err
 }

@@ -169,7 +169,7 @@ func keysOf(signed []crypto.Signed) ([]types.PublicKey, error) {
 	return keys, nil
 }
 
-// Unpack unpacks the transactions of a block and finds their keys, on up to so many
+// Unpack is the function Unpack, and finds the transactions' keys, on up to so many
 // goroutines. known returns what is known of a transaction, nil for nothing: keys that
 // were found for the same signatures are not found again; it may be nil. Any goroutine
 // may call it.
@@ -178,17 +178,14 @@ func (k *Keys) Unpack(
 ) ([]*Candidate, error) {
 	list := make([]*Candidate, len(b.Transactions))
 	errs := make([]error, len(list))
+	room := newAhead(b)
 	spread(goroutines, len(list), func(from, to int) bool {
 		unknown := make([]*Candidate, 0, to-from)
 		for i := from; i < to; i++ {
-			packed := b.Transactions[i].Packed
-			if packed == nil {
-				continue
-			}
-			if list[i], errs[i] = NewCandidate(packed, Input); errs[i] != nil {
+			if list[i], errs[i] = room.unpack(b.Transactions[i].Packed); errs[i] != nil {
 				return false
 			}
-			if !list[i].takeKeys(known) {
+			if list[i] != nil && !list[i].takeKeys(known) {
 				unknown = append(unknown, list[i])
 			}
 		}

@@ -88,7 +88,7 @@ func (t *transaction) accept(x *Candidate) error {
 	t.e.block.count(t.trace)
 	t.e.tellApplied(t.trace, x)
 	t.e.block.keepTrace(Transaction{t.trace, x.Kind, x.Raw, x.Packed})
-	if x.Kind == Input {
+	if x.Kind == Input && b.claimed == nil {
 		b.candidates = append(b.candidates, x)
 	}
 	if b.status == Ephemeral && !t.e.opt.Speculative {

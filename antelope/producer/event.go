@@ -101,20 +101,20 @@ func (p *Producer) transactionIDs(b *consensus.BlockState) []types.Checksum256 {
 	if p.making != nil {
 		return p.making
 	}
-	if p.applying != nil && p.applying.ID == b.ID {
-		if list, err := p.applying.candidates(); err == nil {
-			for _, x := range list {
-				if x != nil {
-					ids = append(ids, x.ID)
-				}
-			}
-			return ids
-		}
-	}
 	if b.Block == nil {
 		return nil
 	}
+	unpacked := make([]*execute.Candidate, len(b.Block.Transactions))
+	if p.applying != nil && p.applying.ID == b.ID {
+		if list, err := p.applying.candidates(); err == nil {
+			unpacked = list
+		}
+	}
 	for i := range b.Block.Transactions {
+		if x := unpacked[i]; x != nil {
+			ids = append(ids, x.ID)
+			continue
+		}
 		if packed := b.Block.Transactions[i].Packed; packed != nil {
 			if trx, _, err := packed.Unpack(); err == nil {
 				ids = append(ids, trx.ID())

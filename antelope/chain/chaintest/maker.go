@@ -129,6 +129,27 @@ func (m *Maker) pushAs(key crypto.PrivateKey, actions []types.Action) (*types.Tr
 	if err != nil {
 		return nil, err
 	}
+	return m.push(p, key)
+}
+
+// PushCompressed is Push for a transaction that is compressed.
+func (m *Maker) PushCompressed(actions ...types.Action) (*types.TransactionTrace, error) {
+	p, err := m.Sign(actions...)
+	if err != nil {
+		return nil, err
+	}
+	trx, _, err := p.Unpack()
+	if err == nil {
+		p, err = types.Pack(trx, p.Signatures, nil, types.CompressionZlib)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.push(p, m.Key)
+}
+
+// push executes a transaction that was signed with a key.
+func (m *Maker) push(p *types.PackedTransaction, key crypto.PrivateKey) (*types.TransactionTrace, error) {
 	x, err := execute.NewCandidate(p, execute.Input)
 	if err != nil {
 		return nil, err
