@@ -2,6 +2,7 @@ package chaintest
 
 import (
 	"errors"
+	"slices"
 
 	"tarn/antelope/crypto"
 	"tarn/antelope/feature"
@@ -140,6 +141,15 @@ func (p *Peers) vote() error {
 	if p.finality == nil {
 		return nil
 	}
+	// Finalizers that begin on two branches lock themselves on these, and none of them has a quorum for ever, in
+	// Spring too. So they begin together.
+	if slices.Contains(p.finality.begun, false) &&
+		slices.ContainsFunc(p.makers, func(m *Maker) bool { return m.Chain.Head().PrecedesProper() }) {
+		clear(p.group)
+		if err := p.meet(); err != nil {
+			return err
+		}
+	}
 	for i := range p.makers {
 		if err := p.finality.vote(p, i); err != nil {
 			return err
@@ -149,11 +159,12 @@ func (p *Peers) vote() error {
 }
 
 func (f *finalizers) vote(p *Peers, i int) error {
-	s := p.makers[i].Chain.Head().Finality
-	if s == nil {
+	head := p.makers[i].Chain.Head()
+	s := head.Finality
+	if !head.PrecedesProper() {
 		return nil
 	}
-	if !f.begun[i] { // it begins with the newest block that it knows (Spring: set_default_safety_information)
+	if !f.begun[i] { // it begins with the last block before the proper ones (Spring: transition_to_savanna)
 		ref := finality.Remember(s.Ref())
 		f.known[i], f.begun[i] = finality.Safety{Last: ref, Lock: ref}, true
 	}
