@@ -272,7 +272,17 @@ func (l *Log) Finalise(num uint32, id types.Checksum256) error {
 	return nil
 }
 
+// otherChain is the error for a block whose index has another id than the chain. If the traces have the chain's, the
+// index is damaged.
 func (l *Log) otherChain(num uint32, old, id types.Checksum256) error {
+	b, _, err := l.Read(num, nil)
+	if errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	if err == nil && b.ID == id {
+		return fmt.Errorf("%w: %s has the id %s for block %d, whose traces have %s, at %s", ErrCorrupt,
+			l.path(indexPrefix, l.Slice(num), logSuffix), old, num, id, l.Where(num))
+	}
 	return fmt.Errorf("%w: block %d is %s in %s, and %s here. Move the files away, or name another trace-dir", ErrOtherChain, num, old, l.o.Dir, id)
 }
 
