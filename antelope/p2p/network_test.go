@@ -3,6 +3,7 @@ package p2p
 import (
 	"math/rand/v2"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ func TestANodeSyncsFromSeveralPeersAtOnce(t *testing.T) {
 	}
 	client, all := newFakeChain(1), make(chan struct{})
 	client.prepare = func(*Block) { <-all } // so that none is too late
+	begin := sync.OnceFunc(func() { close(all) })
+	defer begin()
 	n := startNode(t, client, func(o *Options) { o.Peers, o.SyncFetchSpan = peers, 100 })
 	eventually(t, "all are there", func() bool {
 		there := 0
@@ -43,7 +46,7 @@ func TestANodeSyncsFromSeveralPeersAtOnce(t *testing.T) {
 		}
 		return there == len(peers)
 	})
-	close(all)
+	begin()
 	eventually(t, "the head", func() bool { return client.head() == 5_000 })
 	for _, c := range n.Metrics().Connections {
 		if c.SyncBytesIn == 0 {
