@@ -101,13 +101,9 @@ type told struct {
 	honest           []*node
 }
 
-func newTold(t *testing.T) *told {
-	quiet := func(o *Options) { o.KeepAlive = time.Hour } // no handshake brings what notices must bring
-	behind := startNode(t, newFakeChain(100), quiet)
-	to := func(o *Options) {
-		quiet(o)
-		o.Peers = []string{behind.address}
-	}
+func newTold(t *testing.T, keepAlive time.Duration) *told {
+	behind := startNode(t, newFakeChain(100), func(o *Options) { o.KeepAlive = keepAlive })
+	to := func(o *Options) { o.KeepAlive, o.Peers = keepAlive, []string{behind.address} }
 	n := &told{behind: behind, honest: []*node{startNode(t, newFakeChain(100), to), startNode(t, newFakeChain(100), to)},
 		stranger: startNode(t, newFakeChain(100), to)}
 	behind.peersAre(t, 3)
@@ -144,7 +140,7 @@ func (n *told) makeOne() types.Checksum256 {
 
 // Who tells of blocks and does not send them keeps others from being asked for a moment.
 func TestNoticesThatNothingFollowsKeepNobodyFromBeingAsked(t *testing.T) {
-	n := newTold(t)
+	n := newTold(t, time.Hour) // no handshake brings what notices must bring
 	for _, notices := range []int{1, 2, 1} {
 		n.decline()
 		for range 15 {
@@ -162,7 +158,7 @@ func TestNoticesThatNothingFollowsKeepNobodyFromBeingAsked(t *testing.T) {
 // When a block that was asked for does not come in time all are asked for blocks again, and who did not send it counts
 // no more: others are asked at once.
 func TestWhoIsAskedInVainCountsNoMore(t *testing.T) {
-	n := newTold(t)
+	n := newTold(t, DefaultOptions().KeepAlive) // a handshake brings what nothing but notices tells of
 	row := func(o *node) uint32 { return (*o.conns.Load())[0].row.Load() }
 	n.stranger.notice(n.makeOne(), 1)
 	eventually(t, "all are asked for blocks again", func() bool { return row(n.honest[0]) == 0 && row(n.honest[1]) == 0 })
