@@ -175,6 +175,9 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 					if err == nil && trace.Except != nil {
 						err = trace.Except
 					}
+					if exception.Is(err, exception.TxCPUUsageExceeded) {
+						continue // the machine stood still for longer than a transaction may take
+					}
 					mu.Lock()
 					executed++
 					failed = errors.Join(failed, err)
@@ -190,7 +193,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for deadline := time.Now().Add(20 * time.Second); readers > 0; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(time.Minute); readers > 0; time.Sleep(time.Millisecond) {
 			mu.Lock()
 			enough := executed > 10*readers
 			mu.Unlock()

@@ -124,7 +124,7 @@ func compareAnswers(t *testing.T, what, got, want string, gotErr, wantErr error)
 // The package's own cleos, on a chain of ours and on one of nodeos.
 func TestCleosGetsTheAnswersOfNodeos(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p := findPeer(t, ctx)
 	w, seed := workload(t, "bios"), uint64(7)

@@ -94,7 +94,7 @@ func TestFinalizersVoteBeforeABlockIsExecuted(t *testing.T) {
 		if r := prod.Vote(&x); r != finality.Duplicate {
 			t.Errorf("the vote was not counted: %v", r)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no vote")
 	}
 

@@ -79,7 +79,7 @@ func serveProper(t *testing.T, producing bool) *served {
 			if err != nil {
 				t.Error(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the node does not stop")
 		}
 		if err := s.Node.Close(); err != nil {
@@ -106,7 +106,7 @@ func (s *served) applies(t *testing.T, b *types.SignedBlock) <-chan error {
 	done := s.give(t, b)
 	select {
 	case <-s.pushed:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the block is not applied")
 	}
 	time.Sleep(300 * time.Millisecond)
@@ -121,7 +121,7 @@ func within(t *testing.T, what string, done <-chan error) {
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s: nothing becomes of it", what)
 	}
 }
@@ -166,7 +166,7 @@ func TestAProducerMakesItsBlockWhileAnotherNeverEnds(t *testing.T) {
 	head := s.Producer.Head().ID
 	x := endlessBlock(t, s.Node, s.peers, s.Producer.Head().Time+1)
 	within(t, "the endless block", s.give(t, x))
-	for end := time.Now().Add(20 * time.Second); s.Producer.Head().ID == head; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); s.Producer.Head().ID == head; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the head is as before")
 		}

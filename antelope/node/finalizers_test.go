@@ -121,7 +121,7 @@ func TestFinalizersOfANodeMakeBlocksIrreversible(t *testing.T) {
 	}
 	o.Genesis, p.Blocks = nil, nil
 	for start := range 2 {
-		on := serveBlocks(t, o, p, votes, 6, 30*time.Second, func() {
+		on := serveBlocks(t, o, p, votes, 6, 2*time.Minute, func() {
 			if _, err := finalizer.Open(*votes); err == nil || !strings.Contains(err.Error(), "another process") {
 				t.Errorf("the folder was opened twice: %v", err)
 			}

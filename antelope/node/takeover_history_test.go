@@ -81,13 +81,17 @@ func (s *shared) ours(until uint32, more ...string) {
 // snapshot lets this node go on until it has written one, and returns it.
 func (s *shared) snapshot() (path string) {
 	s.t.Helper()
-	ctx, stop := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(s.t.Context(), 3*time.Minute)
 	defer stop()
 	var log buffer
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, s.args(s.dir), streams{&log, &log}) }()
 	log.await(s.t, "Produced block")
-	_, path, err := oracle.NewClient(s.http).Snapshot(ctx)
+	c := oracle.NewClient(s.http)
+	for _, err := c.Info(ctx); err != nil && ctx.Err() == nil; _, err = c.Info(ctx) {
+		time.Sleep(100 * time.Millisecond) // the API may be there later than blocks
+	}
+	_, path, err := c.Snapshot(ctx)
 	stop()
 	if err := errors.Join(err, <-ended); err != nil {
 		s.t.Fatal(err, log.String())

@@ -122,7 +122,7 @@ func runUntil(t *testing.T, cmd *exec.Cmd, until string) string {
 	}
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }() //nolint:errcheck // it is stopped
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	select {
 	case <-ended:

@@ -120,7 +120,7 @@ func processedTransaction(t *testing.T, text string) (id string, block *string, 
 
 func TestAnAPINodeTracksWhatItPassesOn(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	g, keys := oracle.Genesis(workload(t, "token"), 7)
 	maker := startTarn(t, &g, keys)
@@ -238,7 +238,7 @@ func sortedAccounts(t *testing.T, text []byte) string {
 // The same questions to nodeos and to a node of ours that follow one chain.
 func TestTrackingAnswersAsNodeosDoes(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p := findPeer(t, ctx)
 	g, keys := oracle.Genesis(workload(t, "token"), 7)

@@ -189,7 +189,7 @@ func frames(t *testing.T, address string) (list [][]byte) {
 	}
 	defer c.Close()
 	next := func() []byte {
-		c.SetReadDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // reading says it
+		c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // reading says it
 		_, b, err := c.ReadMessage()
 		if err != nil {
 			t.Fatalf("after %d messages of %s: %v", len(list), address, err)

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long nodeos may take to answer at first, and to end.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // Config is how a node is started.
 type Config struct {

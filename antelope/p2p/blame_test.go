@@ -87,7 +87,7 @@ func TestWhoSentABlockAnswersForIt(t *testing.T) {
 // must not keep its reader waiting for what only it could bring.
 func TestTheSecondSpanFirstIsNotTaken(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
-	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.SyncFetchSpan = 25; o.KeepAlive = time.Second })
+	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.SyncFetchSpan = 25 })
 	liar := greetedPeer(t, n)
 	must(t, liar.Send(irreversible(125)))
 	var second p2p.SyncRequest

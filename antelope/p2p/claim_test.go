@@ -96,6 +96,7 @@ func TestAPeerThatSendsOnlyKnownBlocksIsDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all atomic.Bool
 	go func() {
 		for num := r.Start; num <= 100; num++ {
 			if liar.Send(chain.At(num)) != nil {
@@ -103,7 +104,11 @@ func TestAPeerThatSendsOnlyKnownBlocksIsDropped(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
+		all.Store(true)
 	}()
 	n.Eventually(t, "it is gone", func() bool { return n.Metrics().Clients == 0 })
+	if all.Load() {
+		t.Error("it stays as long as it has known blocks to send")
+	}
 	n.Eventually(t, "in sync", func() bool { return !n.Metrics().Syncing })
 }

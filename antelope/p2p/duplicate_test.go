@@ -25,7 +25,7 @@ func TestASecondConnectionIsEndedWhicheverGreetsFirst(t *testing.T) {
 			must(t, err)
 			taken := peer.New(c, n.ChainID())
 			defer taken.Close()
-			must(t, taken.SetDeadline(time.Now().Add(15*time.Second)))
+			must(t, taken.SetDeadline(time.Now().Add(time.Minute)))
 			taken.Hello = made.Hello
 			made.Hello.NodeID, taken.Hello.NodeID = id, id
 			must(t, made.SendHandshake())

@@ -403,8 +403,8 @@ func startNode(t testing.TB, chain *fakeChain, change func(*Options)) *node {
 			if err != nil {
 				t.Errorf("Run: %v", err)
 			}
-		case <-time.After(10 * time.Second):
-			t.Error("Run did not return in ten seconds")
+		case <-time.After(patience):
+			t.Error("Run does not return")
 		}
 		if t.Failed() {
 			s := log.String()
@@ -420,9 +420,12 @@ func startNode(t testing.TB, chain *fakeChain, change func(*Options)) *node {
 	return nd
 }
 
+// patience is for how long a machine that is busy is waited for.
+const patience = time.Minute
+
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

@@ -24,7 +24,7 @@ func siblings(chain *p2p.FakeChain, count int) (list []*types.SignedBlock) {
 
 // listen reads all that a peer is sent, so that it can be sent more.
 func listen(t *testing.T, p *peer.Peer) {
-	_ = p.SetDeadline(time.Now().Add(time.Minute))
+	_ = p.SetDeadline(time.Now().Add(5 * time.Minute))
 	var reading sync.WaitGroup
 	reading.Go(func() {
 		for {

@@ -127,7 +127,10 @@ func TestABlockThatGaveWayMayComeAgain(t *testing.T) {
 	a := startNode(t, newFakeChain(100), nil)
 	b := startNode(t, newFakeChain(100), nil)
 	chain := newFakeChain(100)
-	n := startNode(t, chain, func(o *Options) { o.Peers = []string{a.address, b.address} })
+	n := startNode(t, chain, func(o *Options) {
+		o.Peers = []string{a.address, b.address}
+		o.Limits.RejectionWindow = time.Minute // on a busy machine they come too slowly to be forgiven
+	})
 	awaitSettled(t, a, n)
 	awaitSettled(t, b, n)
 	last := uint32(102 + DefaultLimits().Unlinkable) // one more than may wait

@@ -65,14 +65,14 @@ func FuzzConnection(f *testing.F) {
 			n.remove(c)
 		}()
 		go func() { _, _ = io.Copy(io.Discard, theirs) }()
-		_ = theirs.SetWriteDeadline(time.Now().Add(5 * time.Second))
+		_ = theirs.SetWriteDeadline(time.Now().Add(patience))
 		if _, err := theirs.Write(b); errors.Is(err, os.ErrDeadlineExceeded) { // we may hang up in between
 			t.Fatal("the connection neither reads nor ends")
 		}
 		theirs.Close()
 		select {
 		case <-ended:
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			t.Fatal("the connection did not end")
 		}
 		if head, _ := chain.BlockID(60); head != info.HeadID {

@@ -26,7 +26,7 @@ func dial(t testing.TB, n *p2p.TestNode) *peer.Peer {
 	t.Cleanup(func() { p.Close() })
 	info := n.ChainInfo()
 	p.Hello.HeadNum, p.Hello.HeadID, p.Hello.LIBNum, p.Hello.LIBID = info.HeadNum, info.HeadID, info.LIBNum, info.LIBID
-	_ = p.SetDeadline(time.Now().Add(15 * time.Second))
+	_ = p.SetDeadline(time.Now().Add(time.Minute))
 	return p
 }
 
@@ -50,8 +50,10 @@ func reasonSent(p *peer.Peer) (p2p.Reason, error) {
 
 func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
 	chain := p2p.NewTestChain(100)
-	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.KeepAlive = 700 * time.Millisecond })
-	info := n.ChainInfo()
+	patient, impatient := p2p.StartNode(t, chain, nil), p2p.StartNode(t, chain.Twin(), func(o *p2p.Options) {
+		o.KeepAlive = 700 * time.Millisecond
+	})
+	info := patient.ChainInfo()
 	frame := func(m p2p.Message) []byte {
 		b, err := p2p.AppendFrame(nil, m)
 		must(t, err)
@@ -65,23 +67,28 @@ func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
+		n    *p2p.TestNode
 		send []byte
 		log  string
 	}{
-		{"a flood of messages", many(p2p.ChainSize{}, 20_000), "too many messages"},
-		{"a flood of old blocks", many(chain.At(1), 20_000), "too many blocks that this node had already"},
-		{"a block with a bad signature", frame(chain.Bad()), "block_validate_exception"},
-		{"a block with a WebAuthn signature", frame(chain.WebAuthn()), "WebAuthn signed block received"},
-		{"silence", nil, "heartbeat timed out"},
-		{"half a frame", raw(1000, 0, 1, 2), "heartbeat timed out"},
+		{"a flood of messages", patient, many(p2p.ChainSize{}, 20_000), "too many messages"},
+		{"a flood of old blocks", patient, many(chain.At(1), 20_000), "too many blocks that this node had already"},
+		{"a block with a bad signature", patient, frame(chain.Bad()), "block_validate_exception"},
+		{"a block with a WebAuthn signature", patient, frame(chain.WebAuthn()), "WebAuthn signed block received"},
+		{"silence", impatient, nil, "heartbeat timed out"},
+		{"half a frame", impatient, raw(1000, 0, 1, 2), "heartbeat timed out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n.ForgetLog()
-			p := dial(t, n)
-			must(t, p.SendHandshake())
-			if _, err := peer.Until[p2p.Handshake](p); err != nil {
-				t.Fatal(err)
-			}
+			n, p := c.n, (*peer.Peer)(nil)
+			n.Eventually(t, "it has greeted in time", func() bool {
+				n.ForgetLog()
+				p = dial(t, n)
+				err := p.SendHandshake()
+				if err == nil {
+					_, err = peer.Until[p2p.Handshake](p)
+				}
+				return err == nil
+			})
 			_ = p.SendRaw(c.send) // it may be closed before all is sent
 			var err error
 			for err == nil {
@@ -99,7 +106,9 @@ func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
 }
 
 func TestAPeerThatNeverGreetsIsDropped(t *testing.T) {
-	n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.KeepAlive = 200 * time.Millisecond })
+	t.Parallel() // waits
+	// A machine that stands still for a while is no silence of the peer.
+	n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.KeepAlive = 3 * time.Second })
 	p := dial(t, n)
 	go func() {
 		for p.Send(p2p.ChainSize{}) == nil {
@@ -112,30 +121,24 @@ func TestAPeerThatNeverGreetsIsDropped(t *testing.T) {
 	}
 }
 
-// A connection is silent too long if nothing comes for as long as it is kept alive: a machine
-// that stood still for half of that shows nothing, and the peer tries again.
+// A connection is silent too long if nothing comes for as long as it is kept alive, and on a machine that stands
+// still nothing comes. So the peer tries again, for longer: a node that wants a handshake leaves it each time.
 func TestAPeerThatSendsTransactionsNeedNotGreet(t *testing.T) {
 	t.Parallel()
-	const alive = 400 * time.Millisecond
-	for try := range 20 {
+	for alive := 400 * time.Millisecond; alive < 10*time.Second; alive *= 2 {
 		n := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.KeepAlive = alive })
 		p := dial(t, n)
 		r := rand.New(rand.NewPCG(1, 2))
 		var failure error
-		longest, last := time.Duration(0), time.Now()
-		for begin := last; time.Since(begin) < 6*alive && failure == nil; time.Sleep(alive / 20) {
+		for begin := time.Now(); time.Since(begin) < 6*alive && failure == nil; time.Sleep(alive / 20) {
 			failure = p.Send(p2p.RandomTransaction(r))
-			longest, last = max(longest, time.Since(last)), time.Now()
 		}
 		if failure == nil && !n.Logged("no handshake in") {
 			return
 		}
-		if longest < alive/2 {
-			t.Fatalf("the connection has ended: %v", failure)
-		}
-		t.Logf("try %d: the machine stood still for %v", try, longest)
+		t.Logf("kept alive for %v the connection has ended: %v", alive, failure)
 	}
-	t.Error("the machine stands still again and again")
+	t.Error("it ends each time")
 }
 
 // A peer that announces large frames must not make the node take that memory.
@@ -179,7 +182,7 @@ func TestAPeerThatLiesAboutItsHeadIsDropped(t *testing.T) {
 			}
 		}
 	}()
-	n.Eventually(t, "its promise is believed", func() bool { return n.Metrics().Syncing })
+	n.Eventually(t, "its promise is believed", func() bool { return n.Logged("becoming lib catchup") })
 	n.Connect(honest.Address())
 	n.Eventually(t, "the head of the honest one", func() bool { return n.Head() == 3000 })
 	n.Eventually(t, "the liar is gone", func() bool { return n.Metrics().Clients == 0 })
@@ -221,22 +224,13 @@ func TestFailingTransactionsUseUpABudget(t *testing.T) {
 func TestSyncIsLimitedToTheRate(t *testing.T) {
 	chain := p2p.NewTestChain(2000)
 	n := p2p.StartNode(t, chain, func(o *p2p.Options) { o.Listen = []string{"127.0.0.1:0:100KB/s"} })
-	p := dial(t, n)
-	p.Hello.HeadNum, p.Hello.LIBNum = 0, 0
-	p.Hello.HeadID, p.Hello.LIBID = types.Checksum256{}, types.Checksum256{}
-	must(t, p.SendHandshake())
-	must(t, p.Send(p2p.SyncRequest{Start: 1, End: 2000}))
-	start, size := time.Now(), 0
-	for time.Since(start) < 1500*time.Millisecond {
-		m, err := p.Receive()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, ok := m.(*types.SignedBlock); ok {
-			size += len(b.Append(nil)) + 5
+	rate := 0.0
+	for try := 0; try < 10 && rate < 50_000; try++ { // a machine that stands still makes it less
+		rate = syncRate(t, n)
+		if t.Logf("%.0f bytes a second", rate); rate > 150_000 {
+			break
 		}
 	}
-	rate := float64(size) / time.Since(start).Seconds()
 	if rate < 50_000 || rate > 150_000 {
 		t.Errorf("%.0f bytes a second, not 100,000", rate)
 	}
@@ -247,6 +241,25 @@ func TestSyncIsLimitedToTheRate(t *testing.T) {
 	if !throttled {
 		t.Error("no metrics of it")
 	}
+}
+
+// syncRate is how many bytes of blocks a second come to who asks for all of them.
+func syncRate(t *testing.T, n *p2p.TestNode) float64 {
+	t.Helper()
+	p := dial(t, n)
+	p.Hello.HeadNum, p.Hello.LIBNum = 0, 0
+	p.Hello.HeadID, p.Hello.LIBID = types.Checksum256{}, types.Checksum256{}
+	must(t, p.SendHandshake())
+	start, size := time.Now(), 0
+	must(t, p.Send(p2p.SyncRequest{Start: 1, End: 2000}))
+	for time.Since(start) < 1500*time.Millisecond {
+		m, err := p.Receive()
+		must(t, err)
+		if b, ok := m.(*types.SignedBlock); ok {
+			size += len(b.Append(nil)) + 5
+		}
+	}
+	return float64(size) / time.Since(start).Seconds()
 }
 
 func TestThreeHundredPeersAreServed(t *testing.T) {

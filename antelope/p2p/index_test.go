@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tarn/antelope/types"
@@ -133,7 +134,7 @@ func TestNothingIsRememberedOfABlockThatGaveWay(t *testing.T) {
 func TestTheQueueKeepsOrderAndMakesRoom(t *testing.T) {
 	l := DefaultLimits()
 	q := newApplyQueue(&l)
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	count := 3 * l.QueuedBlocks
 	go func() {
@@ -164,18 +165,23 @@ func TestTheQueueKeepsOrderAndMakesRoom(t *testing.T) {
 }
 
 func TestBucketsAllowTheirRate(t *testing.T) {
-	b := bucket{rate: 1000, burst: 10}
-	for range 10 {
-		if !b.take(1) {
-			t.Fatal("not even the burst")
+	synctest.Test(t, func(t *testing.T) {
+		b := bucket{rate: 1000, burst: 10}
+		for range 10 {
+			if !b.take(1) {
+				t.Fatal("not even the burst")
+			}
 		}
-	}
-	if !b.full() || b.take(5) {
-		t.Error("more than the burst")
-	}
-	if d := b.spend(100); d < 50*time.Millisecond || d > 100*time.Millisecond {
-		t.Errorf("a debt of 100 at 1000 a second takes %v", d)
-	}
+		if !b.full() || b.take(5) {
+			t.Error("more than the burst")
+		}
+		if d := b.spend(100); d != 100*time.Millisecond {
+			t.Errorf("a debt of 100 at 1000 a second takes %v", d)
+		}
+		if time.Sleep(105 * time.Millisecond); b.full() || b.take(6) || !b.take(5) {
+			t.Error("not what five milliseconds bring")
+		}
+	})
 }
 
 func TestRejectionsAreCountedInWindows(t *testing.T) {

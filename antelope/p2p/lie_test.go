@@ -11,8 +11,12 @@ import (
 	"tarn/antelope/types"
 )
 
-// soon is in how long an honest peer hears a block, whatever others claim.
-const soon = time.Second
+// soon is in how long an honest peer hears a block, whatever others claim. The claims of these tests
+// last longer: a node that waited for what they claim would be found out.
+const soon = 20 * time.Second
+
+// patiently has a node wait long for what a peer claims to have.
+func patiently(o *p2p.Options) { o.Limits.Response = 10 * time.Minute }
 
 // hears waits for a block of that number.
 func hears(t *testing.T, p *peer.Peer, num uint32) {
@@ -34,7 +38,7 @@ func hears(t *testing.T, p *peer.Peer, num uint32) {
 func TestAClaimWithoutBlocksSilencesNobody(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
 	others := chain.Twin()
-	n := p2p.StartNode(t, chain, nil)
+	n := p2p.StartNode(t, chain, patiently)
 	follower, honest := greetedPeer(t, n), greetedPeer(t, n)
 	for range 3 {
 		liar := greetedPeer(t, n)
@@ -58,7 +62,7 @@ func TestAClaimWithoutBlocksSilencesNobody(t *testing.T) {
 
 // The same of votes: its own go out, and those of others are counted and passed on.
 func TestAClaimWithoutBlocksSilencesNoVotes(t *testing.T) {
-	n := p2p.StartNode(t, p2p.NewRecentChain(100), func(o *p2p.Options) { o.VoteThreads = 1 })
+	n := p2p.StartNode(t, p2p.NewRecentChain(100), func(o *p2p.Options) { patiently(o); o.VoteThreads = 1 })
 	follower, honest, liar := greetedPeer(t, n), greetedPeer(t, n), greetedPeer(t, n)
 	must(t, liar.Send(irreversible(120)))
 	n.Eventually(t, "the claim is looked into", func() bool { return n.Metrics().Syncing })
@@ -84,7 +88,7 @@ func TestAClaimWithoutBlocksKeepsNoAnswerBack(t *testing.T) {
 	chain := p2p.NewRecentChain(100)
 	others := chain.Twin()
 	others.Produce(3)
-	n := p2p.StartNode(t, chain, nil)
+	n := p2p.StartNode(t, chain, patiently)
 	honest, liar := greetedPeer(t, n), greetedPeer(t, n)
 	must(t, liar.Send(irreversible(120)))
 	n.Eventually(t, "the claim is looked into", func() bool { return n.Metrics().Syncing })
@@ -105,7 +109,9 @@ func TestAClaimWithoutBlocksKeepsNoAnswerBack(t *testing.T) {
 
 // Who is told of blocks and gets none asks where the peer is: notices of what is not there count for no block.
 func TestNoticesAloneKeepNoHandshakeBack(t *testing.T) {
-	n := p2p.StartNode(t, p2p.NewTestChain(100), func(o *p2p.Options) { o.KeepAlive = time.Second })
+	t.Parallel() // waits
+	// A machine that stands still for a while is no silence of the peer.
+	n := p2p.StartNode(t, p2p.NewTestChain(100), func(o *p2p.Options) { o.KeepAlive = 3 * time.Second })
 	p := greetedPeer(t, n)
 	stop := make(chan struct{})
 	defer close(stop)
@@ -119,7 +125,6 @@ func TestNoticesAloneKeepNoHandshakeBack(t *testing.T) {
 			}
 		}
 	}()
-	_ = p.SetDeadline(time.Now().Add(10 * time.Second))
 	if _, err := peer.Until[p2p.Handshake](p); err != nil {
 		t.Errorf("it was not asked where it is: %v", err)
 	}
@@ -132,6 +137,7 @@ func TestOwnBlocksGoOutWhateverANodeIsAt(t *testing.T) {
 		others := chain.Twin()
 		others.Produce(20)
 		n := p2p.StartNode(t, chain, func(o *p2p.Options) {
+			patiently(o)
 			if own {
 				o.Producers = []types.Name{types.N("prod")}
 			}
@@ -149,7 +155,7 @@ func TestOwnBlocksGoOutWhateverANodeIsAt(t *testing.T) {
 			hears(t, follower, 102)
 			continue
 		}
-		_ = follower.SetDeadline(time.Now().Add(soon / 4))
+		_ = follower.SetDeadline(time.Now().Add(250 * time.Millisecond))
 		if b, err := peer.Until[*types.SignedBlock](follower); err == nil {
 			t.Errorf("block %d was passed on by a node that catches up", b.BlockNum())
 		}

@@ -257,7 +257,8 @@ func TestAClaimKeepsNoProducerFromItsNeighbours(t *testing.T) {
 		heard bool
 	}{"of now": {NewRecentChain(5), true}, "old": {newFakeChain(5), false}} {
 		n := startNode(t, x.chain, func(o *Options) {
-			o.Limits.Beat = time.Hour // the claim is not found out meanwhile
+			o.Limits.Beat = time.Hour     // the claim is not found out meanwhile
+			o.Limits.Recent = time.Minute // now is still now on a busy machine
 			o.Producers = []types.Name{types.N("a")}
 			o.AutoBPPeers = []string{"b," + loopback.Address(t)}
 		})

@@ -56,7 +56,7 @@ func startNodeosIn(
 // Real nodeos greets us, is synced from, relays to us, and another one syncs from us.
 func TestNodeosIsAPeer(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	real := startNodeos(t, ctx, true, "--plugin", "eosio::net_plugin", "--p2p-max-nodes-per-host",
 		"5", "--agent-name", "judge")

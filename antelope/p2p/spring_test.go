@@ -58,7 +58,7 @@ func TestWhatConnectionsAreForIsSaidInHandshakes(t *testing.T) {
 			must(t, err)
 			out := peer.New(socket, n.ChainID())
 			defer out.Close()
-			must(t, out.SetDeadline(time.Now().Add(15*time.Second)))
+			must(t, out.SetDeadline(time.Now().Add(time.Minute)))
 			out.Hello = in.Hello
 			out.Hello.P2PAddress, out.Hello.NodeID = "out.example:9876"+c.asks, types.Checksum256{2}
 			for p, want := range map[*peer.Peer]string{in: "127.0.0.1:0" + c.hears, out: "127.0.0.1:0" + c.dialled} {

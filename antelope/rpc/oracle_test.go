@@ -84,7 +84,17 @@ func standing(t *testing.T, d *oracle.Driver, f func(*node) error) error {
 	if err := errors.Join(d.Blocks(3), d.Pause(ctx)); err != nil {
 		return err
 	}
-	time.Sleep(time.Second)
+	// The block that was being made may still come.
+	for seen := ""; ; time.Sleep(time.Second) {
+		i, err := d.Info(ctx)
+		if err != nil {
+			return err
+		}
+		if i.HeadID == seen {
+			break
+		}
+		seen = i.HeadID
+	}
 	go d.Snapshot(ctx) // answers once production goes on
 	var found []string
 	for found == nil {

@@ -122,7 +122,7 @@ func (s *speaker) say(text string) {
 // heard is the next answer.
 func (s *speaker) heard() string {
 	s.t.Helper()
-	s.c.SetReadDeadline(time.Now().Add(10 * time.Second)) //nolint:errcheck // reading says it
+	s.c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // reading says it
 	_, b, err := s.c.ReadMessage()
 	if websocket.IsCloseError(err, websocket.CloseAbnormalClosure, websocket.CloseNormalClosure) {
 		return "end"

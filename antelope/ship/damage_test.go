@@ -38,7 +38,7 @@ func (x *told) damaged(err error) bool {
 
 // take returns what was told, and forgets it. A client is ended before its error is told.
 func (x *told) take(wait bool) []string {
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		x.mu.Lock()
 		list := x.list
 		if len(list) > 0 || !wait || time.Now().After(end) {
@@ -61,7 +61,7 @@ func (n *node) messages(from, end uint32) (list [][]byte) {
 		}
 		c.send(append(b, 0, 0, 0, 1, 1)...)
 		for ; from < end; from++ {
-			c.c.SetReadDeadline(time.Now().Add(20 * time.Second)) //nolint:errcheck // reading says it
+			c.c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // reading says it
 			_, b, err := c.c.ReadMessage()
 			if err != nil {
 				list, from = append(list, nil), from+1

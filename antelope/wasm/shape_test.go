@@ -181,7 +181,12 @@ func TestTheEstimateOfTheCompilersTimeIsNotTooLow(t *testing.T) {
 	for name, shape := range all {
 		for _, n := range []int{1000, 4000} {
 			estimate, took := measure(shape, n)
-			if limit := 20*time.Duration(slow*float64(estimate)) + 200*time.Millisecond; took > limit {
+			limit := 20*time.Duration(slow*float64(estimate)) + 200*time.Millisecond
+			for try := 0; try < 3 && took > limit; try++ { // the machine may have stood still
+				_, again := measure(shape, n)
+				took = min(took, again)
+			}
+			if took > limit {
 				t.Errorf("%s %d: took %v, estimate %v, on a machine slower by %.1f", name, n, took, estimate, slow)
 			}
 		}

@@ -142,8 +142,8 @@ func TestLightPeersGetAllBlocksAndTransactions(t *testing.T) {
 	tarn, nodeos := programs(t)
 	c := newChain(t, Shape{Blocks: 300, Transfers: 3, Users: 50})
 	for _, l := range []Load{
-		{Peers: 40, Syncing: 4, Relaying: 4, Rate: 15, Time: 3 * time.Second},
-		{Peers: 40, Rate: 15, Time: 2 * time.Second, Produce: true, Genesis: true},
+		{Peers: 40, Syncing: 4, Relaying: 4, Rate: 15, Time: 8 * time.Second},
+		{Peers: 40, Rate: 15, Time: 8 * time.Second, Produce: true, Genesis: true},
 	} {
 		r, err := Measure(limitTime(t), c, tarn, nodeos, l, t.TempDir(), lines{t})
 		if err != nil {

@@ -42,7 +42,7 @@ func (e *edge) converse(text string) string {
 	c, err := net.Dial("tcp", e.address)
 	e.must(err)
 	defer c.Close()
-	e.must(c.SetDeadline(time.Now().Add(10 * time.Second)))
+	e.must(c.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = io.WriteString(c, text)
 	e.must(err)
 	var raw bytes.Buffer

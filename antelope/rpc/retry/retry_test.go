@@ -68,10 +68,10 @@ func state(num uint32) *consensus.BlockState {
 	return &consensus.BlockState{HeaderState: h, Block: new(types.SignedBlock)}
 }
 
-// expect waits a moment: what is there is there at once.
+// expect waits for what becomes of a transaction, which is known.
 func (b *bench) expect(w rpc.Tracked, want string, kind *exception.Kind) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	got, err := w.Wait(ctx)
 	if string(got) != want || kind != nil && !exception.Is(err, kind) || kind == nil && err != nil && want != "" {
