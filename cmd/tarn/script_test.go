@@ -188,7 +188,7 @@ func hold(take func(dir string) (io.Closer, error)) error {
 	if err := os.WriteFile(dir+".held", nil, 0o644); err != nil {
 		return err
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(10 * time.Minute)
 	return errors.New("nobody ended the hold")
 }
 
