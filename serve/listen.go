@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
+	"syscall"
 )
 
 // ListenTCP listens at a port of a host: of all interfaces if it is empty, and of all the
@@ -66,13 +68,17 @@ const maxSockets = 16 << 10
 // counting is a listener whose connections a server counts.
 type counting struct {
 	net.Listener
-	s *Server
+	s      *Server
+	closed atomic.Bool
 }
 
 // Accept implements net.Listener.
 func (l *counting) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
+		if err != nil && l.closed.Load() {
+			return nil, net.ErrClosed
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -86,6 +92,18 @@ func (l *counting) Accept() (net.Conn, error) {
 			l.s.opt.Log.Debug("close an HTTP connection", "error", err)
 		}
 	}
+}
+
+// Close implements net.Listener. The kernel stops to listen at once: a process that was just started, and is
+// not another program yet, has the socket for a moment longer, and would keep the address.
+func (l *counting) Close() error {
+	l.closed.Store(true)
+	if of, ok := l.Listener.(*net.TCPListener); ok {
+		if raw, err := of.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
+		}
+	}
+	return l.Listener.Close()
 }
 
 // connection is counted until it is closed, whoever has taken it over.
