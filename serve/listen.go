@@ -11,7 +11,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
+
+	"tarn/internal/listening"
 )
 
 // ListenTCP listens at a port of a host: of all interfaces if it is empty, and of all the
@@ -94,16 +95,10 @@ func (l *counting) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. The kernel stops to listen at once: a process that was just started, and is
-// not another program yet, has the socket for a moment longer, and would keep the address.
+// Close implements net.Listener.
 func (l *counting) Close() error {
 	l.closed.Store(true)
-	if of, ok := l.Listener.(*net.TCPListener); ok {
-		if raw, err := of.SyscallConn(); err == nil {
-			_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
-		}
-	}
-	return l.Listener.Close()
+	return listening.Close(l.Listener)
 }
 
 // connection is counted until it is closed, whoever has taken it over.
