@@ -3,6 +3,8 @@ package bench
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,9 +27,15 @@ func sleeper(t *testing.T, length string) *exec.Cmd {
 }
 
 func TestAWatchEndsWithItsProcess(t *testing.T) {
-	c := sleeper(t, "1.2")
-	go c.Wait() //nolint:errcheck // else it is there, ended
-	w, err := Watch(t.Context(), Watched{PID: c.Process.Pid, For: time.Minute})
+	c := sleeper(t, "600")
+	ended := make(chan error, 1)
+	// The watch has begun when it asks.
+	node := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		_ = c.Process.Kill()
+		ended <- c.Wait() // else it is there, ended
+	}))
+	defer node.Close()
+	w, err := Watch(t.Context(), Watched{PID: c.Process.Pid, For: time.Minute, URL: node.URL})
 	if err != nil || w.Ended != record.EndGone || len(w.Samples) < 1 {
 		t.Fatalf("%+v, %v", w, err)
 	}

@@ -31,7 +31,7 @@ func startBrowser(t *testing.T) *browser {
 	if program == "" {
 		t.Skip("TARN_CHROMIUM names no Chromium to look at the page with")
 	}
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "profile")
 	cmd := exec.Command(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
 		"--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
 	if err := cmd.Start(); err != nil {
@@ -40,10 +40,13 @@ func startBrowser(t *testing.T) *browser {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		time.Sleep(200 * time.Millisecond) // its children leave the folder
+		// Its children end a moment later, and have files in the folder until then.
+		for end := time.Now().Add(time.Minute); os.RemoveAll(dir) != nil && time.Now().Before(end); {
+			time.Sleep(50 * time.Millisecond)
+		}
 	})
 	var where []string
-	for end := time.Now().Add(60 * time.Second); len(where) < 2; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(where) < 2; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the browser does not say where it listens")
 		}
@@ -166,7 +169,7 @@ const curvesOf = `layout.panels.flatMap((p, i) => p.series.map((name, j) => ({ti
 // await waits until an expression is true in the page.
 func (b *browser) await(expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		ok := false
 		if b.run("!!("+expression+")", &ok); ok {
 			return

@@ -106,8 +106,15 @@ func TestAnotherProcessIsReadAsItReadsItself(t *testing.T) {
 	if d := p.CPU() - own.CPU(); d < -50*time.Millisecond || d > 10*time.Second {
 		t.Errorf("%v of CPU, %v by its own account", p.CPU(), own.CPU())
 	}
-	if d := p.Start.Sub(own.Start).Abs(); d > 20*time.Millisecond {
-		t.Errorf("the start differs by %v", d)
+	// It is found from two clocks, between which a busy machine may do something else.
+	apart := p.Start.Sub(own.Start).Abs()
+	for range 20 {
+		if again, err := Read(os.Getpid()); err == nil {
+			apart = min(apart, again.Start.Sub(self(t).Start).Abs())
+		}
+	}
+	if apart > 20*time.Millisecond {
+		t.Errorf("the start differs by %v", apart)
 	}
 	if p.Disk.Written < own.Disk.Written || p.Memory.Anonymous <= 0 || p.Disk.Net() > p.Disk.Written {
 		t.Errorf("%+v, by its own account %+v", p, own)

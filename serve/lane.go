@@ -111,9 +111,19 @@ func (l *lanes) begin(c *connection) {
 	n := &lane{connection: c, lanes: l, ctx: ctx, cancel: cancel, in: make([]byte, 0, laneBytes)}
 	n.request.Remote, n.request.Local = n.from, c.LocalAddr()
 	l.mu.Lock()
-	l.all[n] = struct{}{}
-	l.running.Add(1)
+	ending := l.ending.Load()
+	if !ending {
+		l.all[n] = struct{}{}
+		l.running.Add(1)
+	}
 	l.mu.Unlock()
+	if ending { // it came with the last ones, and nobody waits for it any more
+		cancel()
+		if err := n.Close(); err != nil {
+			l.s.opt.Log.Debug("close an HTTP connection", "error", err)
+		}
+		return
+	}
 	go n.run()
 }
 
@@ -404,7 +414,9 @@ func (l *lanes) each(f func(*lane)) {
 // end lets what is under way end, and closes everything when the context ends. Nothing is
 // accepted any more.
 func (l *lanes) end(ctx context.Context) {
+	l.mu.Lock()
 	l.ending.Store(true)
+	l.mu.Unlock()
 	past := time.Unix(1, 0)
 	l.each(func(n *lane) {
 		if err := n.SetReadDeadline(past); err != nil {

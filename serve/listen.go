@@ -10,6 +10,9 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"sync/atomic"
+
+	"tarn/internal/listening"
 )
 
 // ListenTCP listens at a port of a host: of all interfaces if it is empty, and of all the
@@ -66,13 +69,17 @@ const maxSockets = 16 << 10
 // counting is a listener whose connections a server counts.
 type counting struct {
 	net.Listener
-	s *Server
+	s      *Server
+	closed atomic.Bool
 }
 
 // Accept implements net.Listener.
 func (l *counting) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
+		if err != nil && l.closed.Load() {
+			return nil, net.ErrClosed
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -86,6 +93,12 @@ func (l *counting) Accept() (net.Conn, error) {
 			l.s.opt.Log.Debug("close an HTTP connection", "error", err)
 		}
 	}
+}
+
+// Close implements net.Listener.
+func (l *counting) Close() error {
+	l.closed.Store(true)
+	return listening.Close(l.Listener)
 }
 
 // connection is counted until it is closed, whoever has taken it over.

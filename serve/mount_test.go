@@ -10,8 +10,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -38,11 +40,31 @@ func dial(t *testing.T, address, text string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	c.SetDeadline(time.Now().Add(10 * time.Second))
+	c.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.WriteString(c, text); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// closedSoon wants a server to end a connection on which a text came before it has had the time that a
+// body has otherwise: once in a few tries, because a busy machine may be late. What is closed before all was
+// read is reset.
+func closedSoon(t *testing.T, address, text string) error {
+	t.Helper()
+	var took time.Duration
+	for range 4 {
+		begin := time.Now()
+		c := dial(t, address, "")
+		_, _ = io.WriteString(c, text) // it may be closed already
+		if _, err := io.ReadAll(c); err != nil && !errors.Is(err, syscall.ECONNRESET) {
+			return err
+		}
+		if took = time.Since(begin); took < bodyGrace {
+			return nil
+		}
+	}
+	return fmt.Errorf("it ends after %v", took)
 }
 
 // length answers with how much it could read.
@@ -56,7 +78,7 @@ func length(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestBodiesOfWhatIsMountedAreHeldToTheLimits(t *testing.T) {
-	s, address := mount(t, Options{MaxBytesInFlight: 100, MaxConnections: -1, BodyTimeout: 200 * time.Millisecond}, length)
+	_, address := mount(t, Options{MaxBytesInFlight: 100, MaxConnections: -1}, length)
 	for _, c := range []struct {
 		size, status int
 		want         string
@@ -71,10 +93,9 @@ func TestBodiesOfWhatIsMountedAreHeldToTheLimits(t *testing.T) {
 			t.Errorf("%d bytes: %d %q, %v", c.size, res.StatusCode, body, err)
 		}
 	}
-	begin := time.Now()
-	c := dial(t, address, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nonly this")
-	if _, err := io.ReadAll(c); err != nil || time.Since(begin) > 5*time.Second {
-		t.Errorf("a body that does not come: %v after %v", err, time.Since(begin))
+	s, address := mount(t, Options{MaxBytesInFlight: 100, MaxConnections: -1, BodyTimeout: 200 * time.Millisecond}, length)
+	if err := closedSoon(t, address, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nonly this"); err != nil {
+		t.Errorf("a body that does not come: %v", err)
 	}
 	if n := s.opt.Bytes.Used(); n != 0 {
 		t.Errorf("%d bytes are in flight when all have gone", n)
@@ -109,7 +130,7 @@ func TestAConnectionThatIsTakenOverCounts(t *testing.T) {
 	}
 	second.Close()
 	first.Close()
-	for end := time.Now().Add(5 * time.Second); s.connections.Load() > 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); s.connections.Load() > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d connections count that are closed", s.connections.Load())
 		}
@@ -117,13 +138,12 @@ func TestAConnectionThatIsTakenOverCounts(t *testing.T) {
 }
 
 func TestConnectionsHaveABoundWhateverIsSaid(t *testing.T) {
-	s, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: -1}, length)
+	s, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: -1, HeaderTimeout: time.Hour}, length)
 	if err := s.sockets.Take(Client{}, maxSockets); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
-	if n, err := dial(t, address, "").Read(make([]byte, 1)); n != 0 || err == nil || time.Since(begin) > 5*time.Second {
-		t.Errorf("one too many got %d bytes, %v after %v", n, err, time.Since(begin))
+	if n, err := dial(t, address, "").Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("one too many got %d bytes, %v", n, err)
 	}
 	s.sockets.Give(Client{}, 1)
 	if line, err := bufio.NewReader(dial(t, address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")).ReadString(
@@ -179,6 +199,35 @@ func TestTLSIsServedToWhoAsksForIt(t *testing.T) {
 	defer res.Body.Close()
 	if body, err := io.ReadAll(res.Body); err != nil || string(body) != "true 1 true" {
 		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// A process that this one has started holds its listeners for a moment, until it is another program: so
+// does a copy of the descriptor.
+func TestAnAddressIsFreeAtOnceAfterTheEnd(t *testing.T) {
+	for _, plain := range []Plain{nil, &plainSays{}} {
+		s := New(Options{MaxBytesInFlight: -1, MaxConnections: -1})
+		list, err := ListenTCP(t.Context(), "127.0.0.1", "0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := list[0].Addr().String()
+		held, err := list[0].(*net.TCPListener).File()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Close()
+		if err := s.ServePlain(list[0], http.HandlerFunc(says), plain); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		again, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatalf("plain: %v: %v", plain != nil, err)
+		}
+		again.Close()
 	}
 }
 

@@ -111,7 +111,7 @@ func (s *Server) Serve(l net.Listener, h http.Handler) error { return s.ServePla
 // connections are encrypted or not kept, or may be one too many, all is the handler's.
 func (s *Server) ServePlain(l net.Listener, h http.Handler, p Plain) error {
 	address := l.Addr()
-	l = &counting{l, s}
+	l = &counting{Listener: l, s: s}
 	if s.opt.TLS != nil {
 		l = tls.NewListener(l, s.opt.TLS)
 	}

@@ -159,7 +159,7 @@ func TestOneAddressDoesNotTakeAllConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { c.Close() })
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		text := "GET / HTTP/1.1\r\nHost: x\r\n"
 		for _, h := range header {
 			text += h + "\r\n"

@@ -41,3 +41,20 @@ func TestRowsThatShrinkTakeRoomForTheirOldValues(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is printed beyond its room, or that of the transaction, is cut off.
+func TestTextIsPrintedUpToTheBound(t *testing.T) {
+	r, text := newMemoryBudget(true), make([]byte, consoleRoom/2+1)
+	for i, want := range []int{consoleRoom/2 + 1, consoleRoom/2 - 1, 0} {
+		if got := len(r.print(text)); got != want {
+			t.Errorf("text %d: %d bytes are printed, want %d", i, got, want)
+		}
+	}
+	r = newMemoryBudget(true)
+	if err := r.take(transactionRoom - 7); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.print(text)); got != 7 {
+		t.Errorf("%d bytes are printed where 7 are left", got)
+	}
+}

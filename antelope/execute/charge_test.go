@@ -468,8 +468,8 @@ func TestTheMemoryOfATransactionHasABound(t *testing.T) {
 		most time.Duration
 		ends *exception.Kind
 	}{
-		{"send_inline", time.Minute, exception.SubjectiveBlockProduction},
-		{"db_store_i64", time.Minute, exception.SubjectiveBlockProduction},
+		{"send_inline", 20 * time.Second, exception.SubjectiveBlockProduction},
+		{"db_store_i64", 20 * time.Second, exception.SubjectiveBlockProduction},
 		{"db_get_i64 and db_update_i64" + largest, 2 * time.Second, exception.Deadline},
 		{"db_get_i64" + largest, 300 * time.Millisecond, exception.Deadline},
 		{"prints_l", 2 * time.Second, exception.Deadline},

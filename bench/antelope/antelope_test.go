@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -100,18 +101,20 @@ func TestAPeerSeesThePaceOfBlocks(t *testing.T) {
 }
 
 func TestALoadWaitsForItsLastTransfers(t *testing.T) {
-	c := &pacer{}
-	c.begin()
-	ended := make(chan error)
-	next := frame(t, 5, 0)
-	time.AfterFunc(50*time.Millisecond, func() { c.seen(p2p.TypeBlock, next) })
-	begin := time.Now()
-	if err := c.drain(t.Context(), 5, ended); err != nil || c.pace.Taken != 5 {
-		t.Errorf("%+v, %v", c.pace, err)
-	}
-	if err := c.drain(t.Context(), 6, ended); err != nil || time.Since(begin) < drained {
-		t.Errorf("it waited %v for a transfer that never came, %v", time.Since(begin), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := &pacer{}
+		c.begin()
+		ended := make(chan error)
+		next := frame(t, 5, 0)
+		time.AfterFunc(drained/2, func() { c.seen(p2p.TypeBlock, next) })
+		begin := time.Now()
+		if err := c.drain(t.Context(), 5, ended); err != nil || c.pace.Taken != 5 {
+			t.Errorf("%+v, %v", c.pace, err)
+		}
+		if err := c.drain(t.Context(), 6, ended); err != nil || time.Since(begin) < drained {
+			t.Errorf("it waited %v for a transfer that never came, %v", time.Since(begin), err)
+		}
+	})
 }
 
 func TestQuestionsForTracesAreOfTheChain(t *testing.T) {

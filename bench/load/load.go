@@ -132,11 +132,11 @@ func Closed(ctx context.Context, connections int, all []Request, judge Judge) (*
 }
 
 // Cycle sends requests over so many connections for a time, each connection the next as soon
-// as its last is answered, and begins again when all were sent.
+// as its last is answered, and begins again when all were sent. Each connection sends one at least.
 func Cycle(ctx context.Context, connections int, length time.Duration, all []Request, judge Judge) (*Result, error) {
 	var next atomic.Int64
 	r := lanes(connections, judge, func(l *lane) {
-		for ctx.Err() == nil && time.Since(l.windows.begin) < length {
+		for first := true; ctx.Err() == nil && (first || time.Since(l.windows.begin) < length); first = false {
 			l.send(ctx, all[int(next.Add(1)-1)%len(all)], time.Now())
 		}
 	})

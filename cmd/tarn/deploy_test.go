@@ -61,7 +61,7 @@ func folderOf(t *testing.T, ini string) []string {
 // status is how a program ends, with what it said.
 func status(t *testing.T, name string, args ...string) (code int, said string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
 	var ended *exec.ExitError
@@ -119,7 +119,7 @@ func TestAnImagesHealthIsThatOfItsNode(t *testing.T) {
 	} {
 		t.Run(k.name, func(t *testing.T) {
 			stop := serve(t, words[where], append(folderOf(t, k.ini+"plugin = eosio::http_plugin\n"), k.words...))
-			for until := time.Now().Add(20 * time.Second); k.healthy && !healthy() && time.Now().Before(until); {
+			for until := time.Now().Add(2 * time.Minute); k.healthy && !healthy() && time.Now().Before(until); {
 				time.Sleep(50 * time.Millisecond)
 			}
 			if got := healthy(); got != k.healthy {
@@ -144,7 +144,7 @@ func serve(t *testing.T, address string, args []string) (stop func()) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- node.Wait() }()
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		c, err := net.Dial("tcp", address)
 		if err == nil {
 			_ = c.Close() // nothing was said

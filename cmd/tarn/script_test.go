@@ -85,7 +85,8 @@ func params(dir, name string) testscript.Params {
 			"flip":    flipByte,
 			"exits":   exits,
 			"appears": appears,
-			"pause":   pause,
+			"grows":   grows,
+			"twice":   interruptTwice,
 
 			"interrupted": interrupt,
 			"idle":        idle,
@@ -188,7 +189,7 @@ func hold(take func(dir string) (io.Closer, error)) error {
 	if err := os.WriteFile(dir+".held", nil, 0o644); err != nil {
 		return err
 	}
-	time.Sleep(time.Minute)
+	time.Sleep(10 * time.Minute)
 	return errors.New("nobody ended the hold")
 }
 
@@ -230,11 +231,29 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// pause: pause DURATION lets a program in the background go on.
-func pause(ts *testscript.TestScript, neg bool, args []string) {
-	d, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	time.Sleep(d)
+// grows: grows FILE waits until a program in the background has added to a file.
+func grows(ts *testscript.TestScript, neg bool, args []string) {
+	size := func() int64 {
+		info, err := os.Stat(ts.MkAbs(args[0]))
+		ts.Check(err)
+		return info.Size()
+	}
+	first := size()
+	for deadline := time.Now().Add(time.Minute); size() <= first; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not grow", args[0])
+		}
+	}
+}
+
+// interruptTwice: twice interrupts all programs in the background, and does so again; they may have ended by then.
+func interruptTwice(ts *testscript.TestScript, neg bool, args []string) {
+	for _, c := range ts.BackgroundCmds() {
+		ts.Check(c.Process.Signal(os.Interrupt))
+		if err := c.Process.Signal(os.Interrupt); !errors.Is(err, os.ErrProcessDone) {
+			ts.Check(err)
+		}
+	}
 }
 
 // exits: exits CODE PROGRAM ARGS... runs a program that must end with that code.

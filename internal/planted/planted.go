@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,8 +26,10 @@ var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
 // Test runs the tests of the package in the present folder without a fault, where they
 // must pass, and with each, where one must fail. Tests that are named Planted are left
-// out; arguments are for go test, besides. It is skipped without TARN_PLANTED=1, but not before it
-// has looked whether each fault fits its source.
+// out; arguments are for go test, besides. A -timeout among them ends tests that a fault
+// lets hang, which counts as noticing it; without a fault they have ten minutes. It is
+// skipped without TARN_PLANTED=1, but not before it has looked whether each fault fits its
+// source.
 func Test(t *testing.T, faults []Fault, arguments ...string) {
 	t.Helper()
 	for _, f := range faults {
@@ -38,7 +41,7 @@ func Test(t *testing.T, faults []Fault, arguments ...string) {
 	if os.Getenv("TARN_PLANTED") == "" {
 		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes some minutes")
 	}
-	if out, err := run(arguments); err != nil {
+	if out, err := run(append(slices.Clone(arguments), "-timeout=10m")); err != nil { // the last one counts
 		t.Fatalf("without a planted fault: %v\n%s", err, out)
 	}
 	for _, f := range faults {

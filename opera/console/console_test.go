@@ -194,9 +194,10 @@ func TestWhatRunsIsWaitedForOrInterrupted(t *testing.T) {
 		`web3._requestManager.send({method: "eth_waits", params: []})`} {
 		ctx, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		c.Evaluate(ctx, statement)
-		if end(); ctx.Err() == nil {
+		if ctx.Err() == nil {
 			t.Errorf("%s ends by itself: %s", statement, out)
 		}
+		end()
 	}
 	out.Reset()
 	if err := c.Execute(t.Context(), "s.js"); err != nil {

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -62,13 +61,15 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 		return c.Call(&head, "eth_blockNumber") == nil && head > 0
 	}
 	first, second := loopback.Address(t), loopback.Address(t)
+	// What ends does so a moment after the word that it shall, on a busy machine.
 	see := func(http, ws bool, at string) {
 		t.Helper()
-		if got := answers("http://" + at); got != http {
-			t.Errorf("HTTP answers: %v", got)
-		}
-		if got := answers("ws://" + at); got != ws {
-			t.Errorf("WebSocket answers: %v", got)
+		for url, want := range map[string]bool{"http://" + at: http, "ws://" + at: ws} {
+			if want && !answers(url) {
+				t.Errorf("%s does not answer", url)
+			} else if !want {
+				until(t, url+" answers still", func() bool { return !answers(url) })
+			}
 		}
 	}
 	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
@@ -82,11 +83,13 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "*", "net,eth")
 	see(true, false, second)
 	call("", "admin_stopWS")
+	see(false, false, first)
 	call("there is no namespace", "admin_startWS", "127.0.0.1", loopback.Port(first), "*", "nonsense")
 	see(false, false, first)
 	see(true, false, second)
 	// Who asks by what ends gets the answer.
 	call("", "admin_stopHTTP")
+	see(false, false, second)
 	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "", "admin")
 	http.DefaultClient.CloseIdleConnections() // of what was served there before
 	body, err := http.Post("http://"+second,
@@ -99,20 +102,18 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 	}
 	body.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	until(t, "it is served after the end", func() bool {
 		conn, err := net.Dial("tcp", second)
-		if err != nil {
-			break
+		if err == nil {
+			conn.Close()
 		}
-		conn.Close()
-		if time.Now().After(deadline) {
-			t.Fatal("it is served after the end")
-		}
-	}
-	busy, err := net.Listen("tcp", first)
-	if err != nil {
-		t.Fatal(err)
-	}
+		return err != nil
+	})
+	var busy net.Listener
+	until(t, "the first address is in use", func() bool {
+		busy, err = net.Listen("tcp", first)
+		return err == nil
+	})
 	call("address already in use", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
 	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second))
 	if err := errors.Join(busy.Close(), r.close()); err != nil {

@@ -192,8 +192,8 @@ func (m *mixture) partition(ctx context.Context) error {
 	if err := m.Split(ctx, first, second); err != nil {
 		return err
 	}
-	time.Sleep(time.Second) // what was under way comes to an end
-	before, err := m.heads(ctx)
+	few := func(i int) bool { return len(second) < 3 || ids[i] == first[0] } // no quorum
+	before, err := m.still(ctx, few)
 	if err != nil {
 		return err
 	}
@@ -220,8 +220,7 @@ func (m *mixture) partition(ctx context.Context) error {
 		return err
 	}
 	for i := range ids {
-		quorum := len(second) == 3 && ids[i] != first[0]
-		if !quorum && after[i] != before[i] {
+		if few(i) && after[i] != before[i] {
 			return fmt.Errorf("validator %d has made the blocks %d to %d without a quorum: %v|%v",
 				ids[i], before[i]+1, after[i], first, second)
 		}
@@ -230,6 +229,25 @@ func (m *mixture) partition(ctx context.Context) error {
 		return err
 	}
 	return m.all(ctx, list)
+}
+
+// still waits until what was under way to some nodes has come to an end, and returns the heads of all.
+func (m *mixture) still(ctx context.Context, some func(i int) bool) (heads []uint64, err error) {
+	for range 30 {
+		was := heads
+		if heads, err = m.heads(ctx); err != nil {
+			return nil, err
+		}
+		same := was != nil
+		for i := range was {
+			same = same && (!some(i) || was[i] == heads[i])
+		}
+		if same {
+			return heads, nil
+		}
+		time.Sleep(time.Second)
+	}
+	return nil, fmt.Errorf("nodes that are apart go on to the blocks %d", heads)
 }
 
 // heads are the numbers of the nodes' last blocks.

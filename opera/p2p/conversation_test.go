@@ -247,7 +247,7 @@ func TestPeersConverseAsTheFileSays(t *testing.T) {
 		}
 		for _, want := range x.Answers {
 			if text, ok := strings.CutPrefix(want, "left "); ok {
-				await(t, "it is told that "+text, 10*time.Second, func() bool { return notices.have(text) })
+				await(t, "it is told that "+text, func() bool { return notices.have(text) })
 				continue
 			}
 			got := s.hear()

@@ -2,7 +2,6 @@ package p2p
 
 import (
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/p2p/enode"
 )
@@ -30,7 +29,7 @@ func TestNodesFindEachOther(t *testing.T) {
 			defer closeNode(t, known)
 			other := startNode(t, g, func(o *Options) { choose(&o.Server, known.Self()) })
 			defer closeNode(t, other)
-			await(t, "they are connected", 20*time.Second, func() bool {
+			await(t, "they are connected", func() bool {
 				return known.PeerCount() == 1 && other.PeerCount() == 1
 			})
 		})

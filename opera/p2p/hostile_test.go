@@ -140,7 +140,7 @@ func awaitDeserted(t testing.TB, n *Node, honest int, leaves []func()) {
 		all.Go(leave)
 	}
 	all.Wait()
-	await(t, "the strangers' places are free", 30*time.Second, func() bool { return n.server.PeerCount() <= honest })
+	await(t, "the strangers' places are free", func() bool { return n.server.PeerCount() <= honest })
 	// Each connection has one goroutine in each of the two protocols.
 	for _, of := range []string{"(*Node).run(", "(*exchange).run("} {
 		lives := func() int {
@@ -148,7 +148,7 @@ func awaitDeserted(t testing.TB, n *Node, honest int, leaves []func()) {
 			return strings.Count(string(text[:runtime.Stack(text, true)]), of)
 		}
 		// The honest peers' other ends are in this process, too.
-		await(t, of+") ends for all strangers", 30*time.Second, func() bool { return lives() <= 2*honest })
+		await(t, of+") ends for all strangers", func() bool { return lives() <= 2*honest })
 	}
 }
 

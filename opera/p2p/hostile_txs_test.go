@@ -205,7 +205,7 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 		if err := pools[0].Add(tx); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "a transaction at the third node", time.Minute, func() bool { return pools[2].Get(tx.Hash()) != nil })
+		await(t, "a transaction at the third node", func() bool { return pools[2].Get(tx.Hash()) != nil })
 		t.Logf("after %v", time.Since(began).Round(time.Millisecond))
 	}
 	checkLeft(t, list, gone)

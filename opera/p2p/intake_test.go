@@ -165,7 +165,7 @@ func TestAGraphArrivesWhateverTheOrder(t *testing.T) {
 	}
 	peers.Wait()
 	from := strangerPeer(limits)
-	await(t, "all are connected", 10*time.Second, func() bool {
+	await(t, "all are connected", func() bool {
 		w.mu.Lock()
 		var raws [][]byte
 		for _, e := range all {
@@ -182,7 +182,7 @@ func TestAGraphArrivesWhateverTheOrder(t *testing.T) {
 		defer w.graph.mu.Unlock()
 		return len(w.graph.list) == len(all)
 	})
-	await(t, "nothing is left", time.Second, func() bool { return w.budget.usedPercent() == 0 })
+	await(t, "nothing is left", func() bool { return w.budget.usedPercent() == 0 })
 	if len(w.bans) != 0 {
 		t.Errorf("%d peers are blamed", len(w.bans))
 	}
@@ -210,13 +210,13 @@ func TestOfAValidatorThatForkedOnlyWhatIsFollowedIsTaken(t *testing.T) {
 	fork, child := vertex(t, 1), vertex(t, 2)
 	grandchild := vertex(t, 3, fork.ID(), child.ID())
 	send(fork, child)
-	await(t, "they are left out", time.Second, func() bool { return w.settled(fork.ID()) && w.settled(child.ID()) })
+	await(t, "they are left out", func() bool { return w.settled(fork.ID()) && w.settled(child.ID()) })
 	if connected(fork) || len(w.missing([]inter.EventID{fork.ID(), child.ID()})) > 0 {
 		t.Error("events that nobody follows are connected, or asked for")
 	}
 	w.graph.forked.Store(false) // of another validator
 	send(grandchild)
-	await(t, "what it follows is asked for", time.Second, func() bool {
+	await(t, "what it follows is asked for", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.wanted[fork.ID()] && w.wanted[child.ID()]
@@ -226,8 +226,8 @@ func TestOfAValidatorThatForkedOnlyWhatIsFollowedIsTaken(t *testing.T) {
 		t.Errorf("%d of 2 events that are followed are asked for", n)
 	}
 	send(child, fork)
-	await(t, "all are connected", time.Second, func() bool { return connected(fork) && connected(child) && connected(grandchild) })
-	await(t, "nothing is left", time.Second, func() bool { return w.budget.usedPercent() == 0 })
+	await(t, "all are connected", func() bool { return connected(fork) && connected(child) && connected(grandchild) })
+	await(t, "nothing is left", func() bool { return w.budget.usedPercent() == 0 })
 	if len(w.bans) != 0 {
 		t.Errorf("%d peers are blamed", len(w.bans))
 	}
@@ -246,9 +246,9 @@ func TestACopyWithAWrongSignatureDoesNotKeepOutTheRightOne(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		both.Go(func() { _ = w.submit(context.Background(), honest, [][]byte{rawOf(t, e, 0)}) })
 		both.Wait()
-		await(t, "the right one is connected", time.Second, func() bool { has, _ := w.graph.HasEvent(e.ID()); return has })
+		await(t, "the right one is connected", func() bool { has, _ := w.graph.HasEvent(e.ID()); return has })
 	}
-	await(t, "nothing is left", time.Second, func() bool { return w.budget.usedPercent() == 0 && len(w.checking) == 0 })
+	await(t, "nothing is left", func() bool { return w.budget.usedPercent() == 0 && len(w.checking) == 0 })
 	if w.bans[hostile] == 0 || w.bans[honest] != 0 {
 		t.Errorf("the hostile peer is blamed %d times, the honest one %d", w.bans[hostile], w.bans[honest])
 	}
@@ -267,7 +267,7 @@ func TestNobodyIsBlamedForAnothersEvent(t *testing.T) {
 	if err := w.submit(context.Background(), hostile, [][]byte{rawOf(t, wrong, 2), rawOf(t, child, 0)}); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the hostile peer is blamed", time.Second, func() bool {
+	await(t, "the hostile peer is blamed", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return w.bans[hostile] == 1
@@ -298,7 +298,7 @@ func TestAnEventThatWaitsKeepsNothingOfItsMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	await(t, "all wait", time.Second, func() bool {
+	await(t, "all wait", func() bool {
 		w.intake.mu.Lock()
 		defer w.intake.mu.Unlock()
 		return len(w.order.waiting) == messages

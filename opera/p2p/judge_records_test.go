@@ -69,13 +69,13 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 	began := time.Now()
 	const epochs = 4
 	var blocks []oracle.BlockAnswer
-	await(t, "the epochs have ended", time.Minute, func() bool {
+	await(t, "the epochs have ended", func() bool {
 		blocks, err = net.Nodes[0].Blocks(ctx)
 		return err == nil && blocks[len(blocks)-1].Epoch >= epochs
 	})
 	// of the epoch before
 	last := inter.BlockNumber(slices.IndexFunc(blocks, func(b oracle.BlockAnswer) bool { return b.Epoch == epochs }))
-	await(t, "records of the blocks that go-opera has", time.Minute, func() bool {
+	await(t, "records of the blocks that go-opera has", func() bool {
 		at := filledIn.Frontier()
 		return at.Unfilled.Block > last && at.Unfilled.Epoch > epochs
 	})
@@ -100,7 +100,7 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 		}
 		return b
 	}
-	await(t, "go-opera has our records", time.Minute, func() bool { return at(last) != nil })
+	await(t, "go-opera has our records", func() bool { return at(last) != nil })
 	var head hexutil.Uint64
 	if err := alone.Call(ctx, &head, "eth_blockNumber"); err != nil {
 		t.Fatal(err)

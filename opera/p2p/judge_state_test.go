@@ -76,7 +76,7 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 	if err := alone.Call(ctx, &added, "admin_addPeer", a.Self().URLv4()); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "go-opera at our block", 100*time.Second, func() bool {
+	await(t, "go-opera at our block", func() bool {
 		var head hexutil.Uint64
 		return alone.Call(ctx, &head, "eth_blockNumber") == nil && inter.BlockNumber(head) >= last
 	})
@@ -90,7 +90,7 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 	pay(3)
 	same(t, ctx, full, net.Nodes[0])
 	head := headOf(t, full).Number
-	await(t, "go-opera follows", 30*time.Second, func() bool {
+	await(t, "go-opera follows", func() bool {
 		var at hexutil.Uint64
 		return alone.Call(ctx, &at, "eth_blockNumber") == nil && inter.BlockNumber(at) >= head
 	})

@@ -44,7 +44,7 @@ func same(t *testing.T, ctx context.Context, l *ledger, n *oracle.Node) (inter.B
 		t.Fatal(err)
 	}
 	last := inter.BlockNumber(blocks[len(blocks)-1].Number)
-	await(t, "the block that go-opera has", 20*time.Second, func() bool { return headOf(t, l).Number >= last })
+	await(t, "the block that go-opera has", func() bool { return headOf(t, l).Number >= last })
 	return last, sameBlocks(t, l, blocks)
 }
 
@@ -148,7 +148,7 @@ func TestANodeFollowsGoOperasNetworkAndGoOperaFollowsIt(t *testing.T) {
 		t.Helper()
 		head := headOf(t, l)
 		began := time.Now()
-		await(t, "go-opera at our block", 60*time.Second, func() bool {
+		await(t, "go-opera at our block", func() bool {
 			blocks, err := alone.Blocks(ctx)
 			return err == nil && len(blocks) >= int(head.Number)
 		})

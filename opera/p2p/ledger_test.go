@@ -142,9 +142,10 @@ func awaitProgress(t testing.TB, what string, at func() (so bool, count int)) {
 	}
 }
 
-// await waits until something is so.
-func await(t testing.TB, what string, patience time.Duration, so func() bool) {
+// await waits until something is so. How soon it is depends on what else the machine does.
+func await(t testing.TB, what string, so func() bool) {
 	t.Helper()
+	const patience = 2 * time.Minute
 	for end := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: not within %v", what, patience)

@@ -7,7 +7,9 @@ import (
 	"flag"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tarn/opera/inter"
@@ -192,34 +194,62 @@ func TestWhatAPeerIsKnownToHaveIsBounded(t *testing.T) {
 }
 
 func TestABudgetIsServedInTheOrderOfComing(t *testing.T) {
-	b := newBudget(10, 1000)
-	ctx := context.Background()
-	if err := b.acquire(ctx, 5000); err != nil { // larger than all of it, but alone
-		t.Fatal(err)
-	}
-	got := make(chan int, 3)
-	first := make(chan struct{})
-	go func() {
-		close(first)
-		_ = b.acquire(ctx, 900)
-		got <- 1
-	}()
-	<-first
-	await(t, "the first one waits", time.Second, func() bool { return len(b.turn) == 1 })
-	go func() {
-		_ = b.acquire(ctx, 50) // would have room before the first one, which is not asked
-		got <- 2
-	}()
-	b.release(5000)
-	if i := <-got; i != 1 {
-		t.Errorf("%d has room first", i)
-	}
-	if i := <-got; i != 2 || b.usedPercent() != 95 {
-		t.Errorf("%d has room then; %d %% used", i, b.usedPercent())
-	}
-	expired, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := b.acquire(expired, 100); !errors.Is(err, context.Canceled) {
-		t.Errorf("who gives up: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(10, 1000)
+		ctx := t.Context()
+		if err := b.acquire(ctx, 950); err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		var mu sync.Mutex
+		ask := func(who, size int) {
+			if err := b.acquire(ctx, size); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, who)
+		}
+		served := func(want ...int) {
+			t.Helper()
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%v have room, want %v", got, want)
+			}
+		}
+		go ask(1, 900)
+		served()
+		go ask(2, 50) // would have room before the first one, which is not asked
+		served()
+		b.release(950)
+		served(1, 2)
+		if b.usedPercent() != 95 {
+			t.Errorf("%d %% used", b.usedPercent())
+		}
+		expired, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := b.acquire(expired, 100); !errors.Is(err, context.Canceled) {
+			t.Errorf("who gives up: %v", err)
+		}
+	})
+}
+
+func TestAnItemThatIsLargerThanTheBudgetHasAllOfIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(10, 1000)
+		if err := b.acquire(t.Context(), 5000); err != nil { // alone
+			t.Fatal(err)
+		}
+		room := make(chan error, 1)
+		go func() { room <- b.acquire(t.Context(), 1) }()
+		if synctest.Wait(); len(room) > 0 {
+			t.Error("there is room beside it")
+		}
+		b.release(5000)
+		if err := <-room; err != nil {
+			t.Error(err)
+		}
+	})
 }

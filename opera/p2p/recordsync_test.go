@@ -62,12 +62,12 @@ func TestHistoryIsFilledInByRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range []*ledger{second, third} {
-		await(t, "a node has the records", 60*time.Second, func() bool { return l.Frontier().Unfilled == want.Unfilled })
+		await(t, "a node has the records", func() bool { return l.Frontier().Unfilled == want.Unfilled })
 		s.same(t, l)
 	}
-	if got, all := b.Taken(), (Taken{40, 40, 800, 800}); got != all {
-		t.Errorf("%+v are taken, want %+v", got, all)
-	}
+	// They are counted a moment after the ledger has them, and may be with a third node.
+	all := Taken{40, 40, 800, 800}
+	await(t, "all are counted", func() bool { return b.Taken() == all })
 	if first := <-told; first == (Taken{}) {
 		t.Error("it is told that nothing was taken")
 	}
@@ -169,7 +169,7 @@ func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
 	if err := b.AddPeer(a.Self().URLv4()); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "records up to the head", 20*time.Second, func() bool {
+	await(t, "records up to the head", func() bool {
 		return second.Frontier().Unfilled.Block > head.Number
 	})
 	closeNode(t, b)
@@ -186,7 +186,7 @@ func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
 	if err := b.AddPeer(a.Self().URLv4()); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the head by events", 20*time.Second, func() bool { return headOf(t, second) == head })
+	await(t, "the head by events", func() bool { return headOf(t, second) == head })
 	v, err := second.View()
 	if err != nil {
 		t.Fatal(err)

@@ -43,10 +43,12 @@ func TestBothSidesOfAFailedHandshakeAreToldWhy(t *testing.T) {
 	defer one.close(t, false)
 	defer two.close(t, false)
 	var dialled, dials refusals
-	a := startNode(t, NewLedger(one.Chain.Chain, one), func(o *Options) { o.Refused = dialled.add })
+	a := startNode(t, NewLedger(one.Chain.Chain, one), func(o *Options) {
+		o.Refused, o.Limits.Handshake = dialled.add, unhurried
+	})
 	defer closeNode(t, a)
 	b := startNode(t, NewLedger(two.Chain.Chain, two), func(o *Options) {
-		o.Refused, o.Server.Static = dials.add, []*enode.Node{a.Self()}
+		o.Refused, o.Limits.Handshake, o.Server.Static = dials.add, unhurried, []*enode.Node{a.Self()}
 	})
 	defer closeNode(t, b)
 	for _, side := range []struct {
@@ -55,7 +57,7 @@ func TestBothSidesOfAFailedHandshakeAreToldWhy(t *testing.T) {
 		kept bool
 	}{{&dialled, a, false}, {&dials, b, true}} {
 		var r Refusal
-		await(t, "a refusal", 20*time.Second, func() (ok bool) { r, ok = side.of.first(); return ok })
+		await(t, "a refusal", func() (ok bool) { r, ok = side.of.first(); return ok })
 		if r.Reason != OtherGenesis || r.Kept != side.kept || r.Peer == "" ||
 			!strings.HasPrefix(r.Address, "127.0.0.1:") || !strings.Contains(r.Err.Error(), "Genesis object mismatch") {
 			t.Errorf("told is %+v", r)
@@ -84,7 +86,7 @@ func TestAPeerThatSaysNothingIsLeft(t *testing.T) {
 		t.Fatal("it is not left")
 	}
 	var r Refusal
-	await(t, "a refusal", 20*time.Second, func() (ok bool) { r, ok = told.first(); return ok })
+	await(t, "a refusal", func() (ok bool) { r, ok = told.first(); return ok })
 	if r.Reason != Silent {
 		t.Errorf("told is %+v", r)
 	}

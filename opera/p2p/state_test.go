@@ -65,7 +65,7 @@ func TestAPeerGetsTheStateOfTheEpochsBeginning(t *testing.T) {
 	if err := s.Sync(ctx, heldRoot(t, l), c); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "the peer says that it is ahead", 20*time.Second, b.Overtakes)
+	await(t, "the peer says that it is ahead", b.Overtakes)
 	time.Sleep(100 * time.Millisecond) // two beats, in each of which a stream could begin
 	b.leecher.mu.Lock()
 	if b.leecher.session != 0 {
@@ -76,7 +76,7 @@ func TestAPeerGetsTheStateOfTheEpochsBeginning(t *testing.T) {
 		t.Errorf("connections are kept to %v", added)
 	}
 	b.fresh.Store(true)
-	await(t, "the node follows by events", time.Minute, func() bool { return headOf(t, behind) == headOf(t, l) })
+	await(t, "the node follows by events", func() bool { return headOf(t, behind) == headOf(t, l) })
 	if b.Behind() || b.Overtakes() {
 		t.Error("at the head the node is far behind")
 	}
@@ -166,15 +166,15 @@ func TestAnswersWithStatesHaveABound(t *testing.T) {
 			}
 		})
 	}
-	await(t, "all have asked", 30*time.Second, func() bool { return sent.Load() == peers*requests })
-	await(t, "answers are being made", 10*time.Second, func() bool {
+	await(t, "all have asked", func() bool { return sent.Load() == peers*requests })
+	await(t, "answers are being made", func() bool {
 		return int(holder.now.Load()) == n.limits.StateAnswers
 	})
 	if answered.Load() != 0 {
 		t.Errorf("%d are answered", answered.Load())
 	}
 	close(holder.open)
-	await(t, "all are answered", 30*time.Second, func() bool { return answered.Load() == peers*requests })
+	await(t, "all are answered", func() bool { return answered.Load() == peers*requests })
 	if most := int(holder.most.Load()); most > n.limits.StateAnswers {
 		t.Errorf("%d answers were made at a time", most)
 	}
@@ -202,7 +202,7 @@ func TestPlacesOfPeersThatAskForStatesAndGoAreFree(t *testing.T) {
 		leaves = append(leaves, leave)
 	}
 	last, since := int64(0), time.Now()
-	await(t, "requests fill what a node reads of them", time.Minute, func() bool {
+	await(t, "requests fill what a node reads of them", func() bool {
 		now := asked.Load()
 		if now != last {
 			last, since = now, time.Now()

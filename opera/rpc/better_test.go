@@ -215,7 +215,7 @@ func TestPendingTransactionsMayBeWhole(t *testing.T) {
 			if err != nil || told.Hash != tx.Hash() {
 				t.Errorf("%v: %s, %v", whole, text, err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("%v: nothing is told", whole)
 		}
 		sub.Unsubscribe()

@@ -31,7 +31,7 @@ func TestProgramsOfTracersEndWithTheirTime(t *testing.T) {
 		begin := time.Now()
 		var any json.RawMessage
 		err := c.Call(&any, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": program, "timeout": "200ms"})
-		if err == nil || time.Since(begin) > 5*time.Second {
+		if err == nil || time.Since(begin) > time.Minute {
 			t.Errorf("a loop in %s: %s, %v after %v", name, any, err, time.Since(begin))
 		}
 	}

@@ -68,10 +68,9 @@ func fails(t *testing.T, err error, text string) {
 }
 
 // What a stranger can ask for has a bound, and the error says which.
-func TestLimitsHoldForTheWorstRequests(t *testing.T) {
+func TestTheTimeOfTheWorstRequestsHasABound(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{
-		GasCap: 1 << 40, CallTime: 50 * time.Millisecond, RequestTime: 500 * time.Millisecond, Batch: 10, Answer: 3000,
-		Logs: 12, Criteria: 20, UnindexedBlocks: 3, Filters: 3, FilterHeld: 4, Subscriptions: 2, Trace: 4000, Body: 100_000,
+		GasCap: 1 << 40, CallTime: 50 * time.Millisecond, RequestTime: 500 * time.Millisecond,
 	}})
 	c, at := dial(t, w), contractOf(t, w)
 	var any json.RawMessage
@@ -85,9 +84,19 @@ func TestLimitsHoldForTheWorstRequests(t *testing.T) {
 		"gas": "0xffffffffff"}, "latest", object{"tracer": "callTracer", "timeout": "1h"}), "execution aborted")
 	fails(t, c.Call(&any, "debug_traceCall", deed(at, doCount),
 		"latest", object{"tracer": "{step:function(){for(;;){}},fault:function(){},result:function(){return 1}}"}), "")
-	if took := time.Since(begin); took > 5*time.Second {
+	// The traces may take four times a request's time. By default all would have some forty seconds.
+	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("it took %v", took)
 	}
+}
+
+func TestLimitsHoldForTheWorstRequests(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{Limits: Limits{
+		Batch: 10, Answer: 3000, Logs: 12, Criteria: 20, UnindexedBlocks: 3, Filters: 3, FilterHeld: 4, Subscriptions: 2,
+		Trace: 4000, Body: 100_000,
+	}})
+	c, at := dial(t, w), contractOf(t, w)
+	var any json.RawMessage
 	fails(t, c.Call(&any, "debug_traceCall", deed(at, doFill), "latest", object{"tracer": "callTracer"}),
 		errTraceSize.Error())
 	fails(t, c.Call(&any, "eth_getLogs", object{"fromBlock": "0x0", "toBlock": "latest", "address": at}),
@@ -628,11 +637,11 @@ func TestNewsCostsNothingForThoseWhoHaveIt(t *testing.T) {
 	held := w.service.memory.Used()
 	head := w.chain.Head().Number
 	begin := time.Now()
-	for range 10_000 {
+	for range 100_000 {
 		w.service.hub.tellBlocks(1, head)
 		w.service.Added(types.Transactions{types.NewTx(&types.LegacyTx{Nonce: 1})})
 	}
-	if took := time.Since(begin); took > 2*time.Second {
+	if took := time.Since(begin); took > 20*time.Second {
 		t.Errorf("news took %v", took)
 	}
 	if now := w.service.memory.Used(); now != held {
@@ -657,7 +666,7 @@ func TestUnfinishedFramesHoldABoundedAmount(t *testing.T) {
 		if err != nil || res.StatusCode != http.StatusSwitchingProtocols {
 			t.Fatal(res, err)
 		}
-		if err := c.SetWriteDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		if err := c.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		_, _ = c.Write([]byte{0x81, 0x80 | 127, 0, 0, 0, 0, 0, 0xe0, 0, 0, 0, 0, 0, 0}) // 14 MiB
@@ -667,16 +676,14 @@ func TestUnfinishedFramesHoldABoundedAmount(t *testing.T) {
 			t.Errorf("%d bytes are held", n)
 		}
 	}
-	if n := w.service.memory.Used(); n < 1<<20 {
-		t.Errorf("only %d bytes are held", n)
-	}
+	until(t, "a megabyte that is held", func() bool { return w.service.memory.Used() >= 1<<20 })
 	for _, c := range conns {
 		c.Close()
 	}
 	until(t, "all memory back", func() bool { return w.service.memory.Used() == 0 })
 }
 
-// Light answers come while all turns are taken, and who waits too long is told so.
+// Light answers come while all turns are taken, and who waits too long is told so. Nobody gets a turn in this test.
 func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{Executions: 1, RequestTime: 300 * time.Millisecond}})
 	end, err := w.service.turns.Take(t.Context(), serve.Client{})
@@ -691,10 +698,9 @@ func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
 		}
 		defer c.Close()
 		var any json.RawMessage
-		begin := time.Now()
 		for _, method := range []string{"eth_blockNumber", "net_version"} {
-			if err := c.Call(&any, method); err != nil || time.Since(begin) > 250*time.Millisecond {
-				t.Errorf("%s at %s: %v after %v", method, url, err, time.Since(begin))
+			if err := c.Call(&any, method); err != nil {
+				t.Errorf("%s at %s: %v", method, url, err)
 			}
 		}
 		fails(t, c.Call(&any, "eth_call", object{}, "latest"), "the node is busy")
@@ -705,7 +711,7 @@ func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
 			fails(t, other.Call(&any, "eth_newFilter", long), "the node is busy")
 			other.Close()
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		batch := []rpc.BatchElem{{Method: "eth_blockNumber", Result: &any}}
 		if err := c.BatchCallContext(ctx, batch); errors.Is(err, context.DeadlineExceeded) ||
 			err == nil && batch[0].Error == nil {

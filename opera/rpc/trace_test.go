@@ -186,7 +186,7 @@ func TestOneTransactionThatCannotBeTraced(t *testing.T) {
 				"},fault:function(){},result:function(){return 1}}", first.From, first.Nonce+1)
 		for _, config := range []object{
 			{"tracer": "{step:function(){},fault:function(){},result:function(c){ if(c.txIndex==0) undefined.x; return 1}}"},
-			{"tracer": stuck, "timeout": "300ms"},
+			{"tracer": stuck, "timeout": "2s"},
 		} {
 			var list []txTraceJSON
 			if err := c.Call(&list, "debug_traceBlockByNumber", n, config); err != nil || len(list) != len(b.Transactions) {

@@ -136,7 +136,7 @@ func TestTracersThatCannotBeStoppedEndWithTheirTime(t *testing.T) {
 	var text json.RawMessage
 	err := c.Call(&text, "debug_traceCall", object{"to": attacker}, "latest", object{"tracer": several,
 		"tracerConfig": object{`{x: (function(){ for(;;); })(), ` + fine + `}`: object{}}})
-	if err == nil || time.Since(began) > 5*time.Second {
+	if err == nil || time.Since(began) > time.Minute {
 		t.Errorf("a loop in one of several: %s, %v after %v", text, err, time.Since(began))
 	}
 	one := `{` + fine + `}`

@@ -99,7 +99,7 @@ func TestATerminalIsAskedAndGivenBack(t *testing.T) {
 	seen := 0 // of all, up to the end of what came last
 	await := func(text string) {
 		t.Helper()
-		deadline := time.After(20 * time.Second)
+		deadline := time.After(time.Minute)
 		for {
 			if at := strings.Index(all.String()[seen:], text); at >= 0 {
 				seen += at + len(text)

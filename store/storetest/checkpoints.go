@@ -344,7 +344,7 @@ func memoryBound(t *testing.T, e Engine) {
 		x.push()
 		x.commit(x.Head())
 	}
-	patience := time.Now().Add(10 * time.Second)
+	patience := time.Now().Add(2 * time.Minute)
 	for x.Stats().Checkpoints < 2 && time.Now().Before(patience) {
 		time.Sleep(time.Millisecond)
 	}

@@ -10,8 +10,9 @@ import (
 	"tarn/store"
 )
 
-// openPatience is how long a process may take to open a small store.
-const openPatience = time.Minute
+// openPatience is how long a process may take to open a small store, or to make a few checkpoints of it on a
+// disk that is slow.
+const openPatience = 5 * time.Minute
 
 // ordeal lets one worker after another work on a store, strikes each down at a
 // random moment, and judges what the next open finds.

@@ -37,7 +37,7 @@ func apart(t *testing.T, j job) error {
 	if err != nil {
 		return err
 	}
-	err = p.finish(time.Minute + time.Duration(j.Count)*5*time.Second)
+	err = p.finish(2*time.Minute + time.Duration(j.Count)*20*time.Second)
 	for _, line := range p.report() {
 		if !strings.HasPrefix(line, "failed ") {
 			t.Log(line)

@@ -112,7 +112,7 @@ func (d *devnet) transfer() {
 	if err := d.Call(&hash, "eth_sendTransaction", tx); err != nil {
 		d.t.Fatal(err)
 	}
-	for range 400 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(25 * time.Millisecond) {
 		var receipt *struct{ Status hexutil.Uint64 }
 		if err := d.Call(&receipt, "eth_getTransactionReceipt", hash); err != nil {
 			d.t.Fatal(err)
@@ -123,7 +123,6 @@ func (d *devnet) transfer() {
 			}
 			return
 		}
-		time.Sleep(25 * time.Millisecond)
 	}
 	d.t.Fatal("the transfer is in no block")
 }

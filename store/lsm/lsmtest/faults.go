@@ -60,7 +60,7 @@ func Failing(t *testing.T, l Library, open func(dir string) (lsm.Base, error), f
 	go func() { closed <- b.Close() }()
 	select {
 	case <-closed: // what it says of its logs does not matter any more
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("closing does not end")
 	}
 	heal()
