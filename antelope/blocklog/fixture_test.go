@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	seedFlag   = flag.Uint64("blocklog.seed", 0, "seed of the random tests; 0 takes one from the clock")
+	seedFlag   = flag.Uint64("blocklog.seed", 1, "seed of the random tests; 0 takes one from the clock")
 	statesFlag = flag.Int("blocklog.states", 1500, "crash states of each life to open")
 )
 

@@ -18,7 +18,7 @@ import (
 	"tarn/antelope/ship/shiplog"
 )
 
-var seedFlag = flag.Uint64("ship.seed", 0, "of random damage; 0 for a new one")
+var seedFlag = flag.Uint64("ship.seed", 1, "of random damage; 0 for a new one")
 
 // told is the errors of clients' requests that were of a damaged log.
 type told struct {

@@ -20,7 +20,7 @@ import (
 	"tarn/internal/reference"
 )
 
-var seedFlag = flag.Uint64("tracelog.seed", 0, "of random damage; 0 for a new one")
+var seedFlag = flag.Uint64("tracelog.seed", 1, "of random damage; 0 for a new one")
 
 // known is what of a block's traces something else than themselves tells.
 func known(b *wire.Block) *wire.Block {

@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	crashSeed   = flag.Uint64("crash.seed", 0, "seed of the power cuts and of the calls that fail; 0 for a new one")
+	crashSeed   = flag.Uint64("crash.seed", 1, "seed of the power cuts and of the calls that fail; 0 for a new one")
 	crashStates = flag.Int("crash.states", 40, "states that power cuts may leave, which a chain is opened from")
 	crashFaults = flag.Int("crash.faults", 60, "calls to the disk of which each fails once in a chain's life")
 )

@@ -20,7 +20,7 @@ import (
 
 var (
 	crashStates = flag.Int("crash.states", 60, "states that power cuts may leave, which a validator goes on from")
-	crashSeed   = flag.Uint64("crash.seed", 0, "seed of the power cuts, 0 is by chance")
+	crashSeed   = flag.Uint64("crash.seed", 1, "seed of the power cuts, 0 is by chance")
 )
 
 func seed(t *testing.T) uint64 {

@@ -23,7 +23,7 @@ import (
 var (
 	kills    = flag.Int("node.kills", 1, "kills of an import on each engine")
 	damages  = flag.Int("node.damages", 2, "damaged folders on each engine")
-	seedFlag = flag.Uint64("node.seed", 0, "seed of the random tests; 0 for a new one")
+	seedFlag = flag.Uint64("node.seed", 1, "seed of the random tests; 0 for a new one")
 )
 
 // seed is that of the flag, or a new one, which the log has.

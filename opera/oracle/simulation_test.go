@@ -15,7 +15,7 @@ import (
 
 var (
 	simulated = flag.Int("oracle.simulated", 2500, "events of each simulated network")
-	firstSeed = flag.Uint64("oracle.seed", 0, "seed of the first network; 0 takes one by chance")
+	firstSeed = flag.Uint64("oracle.seed", 1, "seed of the first network; 0 takes one by chance")
 	forTime   = flag.Duration("oracle.for", 0, "how long networks are compared, one after the other; 0 for one of them")
 )
 

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	modelSeed  = flag.Uint64("txpool.seed", 0, "seed of the model test; 0 is a new one")
+	modelSeed  = flag.Uint64("txpool.seed", 1, "seed of the model test; 0 is a new one")
 	modelSteps = flag.Int("txpool.steps", 3000, "steps of the model test")
 )
 

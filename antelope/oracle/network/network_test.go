@@ -19,7 +19,7 @@ import (
 const tarnVariable = "NETWORKTEST_TARN"
 
 var (
-	seedFlag   = flag.Uint64("network.seed", 0, "seed of the random tests; 0 for a new one")
+	seedFlag   = flag.Uint64("network.seed", 1, "seed of the random tests; 0 for a new one")
 	killsFlag  = flag.Int("network.kills", 0, "kills of each kind, if more than a few")
 	roundsFlag = flag.Int("network.rounds", 0,
 		"rounds of partitions, with what is irreversible awaited; 0 for the short form")

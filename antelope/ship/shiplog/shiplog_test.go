@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	seedFlag   = flag.Uint64("shiplog.seed", 0, "of the random lives of logs; 0 for a new one")
+	seedFlag   = flag.Uint64("shiplog.seed", 1, "of the random lives of logs; 0 for a new one")
 	statesFlag = flag.Int("shiplog.states", 100, "crash states of each life")
 )
 

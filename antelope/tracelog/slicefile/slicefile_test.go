@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	seedFlag   = flag.Uint64("slicefile.seed", 0, "of the random lives of traces; 0 for a new one")
+	seedFlag   = flag.Uint64("slicefile.seed", 1, "of the random lives of traces; 0 for a new one")
 	statesFlag = flag.Int("slicefile.states", 100, "crash states, at least two for each write")
 )
 
