@@ -2,6 +2,7 @@ package chain
 
 import (
 	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 )
 
@@ -23,6 +24,9 @@ func (p *Prepared) candidate(c *Chain, i int) (*execute.Candidate, error) {
 		}
 	}
 	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, execute.Input)
+	if err != nil && exception.Of(err) == nil {
+		err = exception.Wrap(exception.BlockValidate, err, "unpack a transaction of the block") // not the node's fault
+	}
 	if err != nil || c.executor.SkipsChecks() {
 		return x, err
 	}

@@ -1,12 +1,15 @@
 package chain_test
 
 import (
+	"bytes"
+	"compress/zlib"
 	"slices"
 	"testing"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
+	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
 )
@@ -215,5 +218,58 @@ func TestWhatABlockUnpacksToAheadIsBounded(t *testing.T) {
 	}
 	if a, b := m.Chain.Head().ID, follower.Chain.Head().ID; a != b {
 		t.Errorf("the head is %v, the follower's %v", a, b)
+	}
+}
+
+// A transaction that is left to its execution and does not decode makes the block bad. It says nothing of the node.
+func TestABlockWhoseTransactionDoesNotDecodeIsRefusedWhenItIsApplied(t *testing.T) {
+	m, follower := maker(t), maker(t)
+	prev := m.Chain.Head().HeaderState
+	if err := m.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		a := chaintest.Action(types.N("eosio"), types.N("anything"), types.N("eosio"), make([]byte, 500<<10))
+		if _, err := m.PushCompressed(a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good, err := m.EndBlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var garbage bytes.Buffer
+	z := zlib.NewWriter(&garbage)
+	if _, err := z.Write([]byte("no transaction")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bad := *good
+	bad.Transactions = slices.Clone(good.Transactions)
+	packed := *bad.Transactions[1].Packed
+	packed.PackedTrx = garbage.Bytes()
+	bad.Transactions[1].Packed = &packed
+	bad.TransactionMRoot = consensus.MerkleRoot([]types.Checksum256{bad.Transactions[0].Digest(), bad.Transactions[1].Digest()})
+	next, err := prev.Follow(&bad.SignedBlockHeader, nil, chainFeatures(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad.ProducerSignature, err = m.Key.Sign(next.SigningDigest()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := follower.Chain.Prepare(&bad, bad.ID())
+	if err != nil {
+		t.Fatal("the transaction is not left to its execution: ", err)
+	}
+	if err := follower.Chain.PushBlock(p); !exception.Is(err, exception.BlockValidate) {
+		t.Errorf("a bad block: %v", err)
+	}
+	if follower.Chain.Head().ID != prev.ID || follower.Chain.Fork().Block(bad.ID()) != nil {
+		t.Error("it is kept")
+	}
+	if err := push(t, follower.Chain, good); err != nil {
+		t.Errorf("the good block: %v", err)
 	}
 }

@@ -168,6 +168,5 @@ func (p *Producer) abort() error {
 	}
 	p.clock.reset(now)
 	p.producing = false
-	p.schedules.Store(nil)
 	return nil
 }

@@ -251,7 +251,7 @@ func (p *Producer) fail(err error) bool {
 func (p *Producer) Head() *Head { return p.head.Load() }
 
 // Schedules are those of the block that is being made, or of one whose time is over if the head is another than
-// the block before it; nil if none is being made. It never waits.
+// the block before it; nil if none is being made. While a block is applied they are those from before. It never waits.
 func (p *Producer) Schedules() *consensus.Schedules { return p.schedules.Load() }
 
 // updateHead publishes where the chain stands, and answers who waited for it.

@@ -250,7 +250,7 @@ func (q chain) getProducerSchedule(b []byte) ([]byte, error) {
 	// Spring tells that nothing waits by an empty schedule, until proper blocks follow.
 	o = schedule(o, "pending", s.Pending, head.IsActive(q.api.Features, feature.Savanna) && !head.PrecedesProper())
 	proposed := &one.Global.ProposedSchedule
-	if one.Global.ProposedScheduleBlock == nil || s.Promoted {
+	if at := one.Global.ProposedScheduleBlock; at == nil || s.Promoted && *at <= head.BlockNum { // what is proposed since counts
 		proposed = nil
 	}
 	return append(schedule(o, "proposed", proposed, false), '}'), nil

@@ -214,7 +214,7 @@ func (q tables) scheduled(b []byte, v *state.View) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	b = variant.AppendList(append(b, `{"rows":`...), head.ActiveSchedule.Producers, func(b []byte, p *types.ProducerAuthority) []byte {
+	b = variant.AppendList(append(b, `{"rows":`...), q.api.schedules(head).Active.Producers, func(b []byte, p *types.ProducerAuthority) []byte {
 		o := object(append(b, '{')).name("owner", p.Producer).json("producer_authority", p.Authority).text("url", "")
 		o = variant.AppendDouble(variant.AppendKey(o, "total_votes"), 0)
 		if k := p.Authority.Keys; len(k) == 1 && uint32(k[0].Weight) == p.Authority.Threshold {

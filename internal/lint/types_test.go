@@ -8,8 +8,7 @@ import (
 // manyMethods is how many methods a type may have.
 const manyMethods = 40
 
-// largeTypes have more, and how many: a number may only fall, and no type may come to them. The comment of each
-// says why it is one thing.
+// largeTypes have more, and how many: a number may only fall, and no type may come to them.
 var largeTypes = map[string]int{
 	"antelope/blocklog: Log":           47,
 	"antelope/chain: Chain":            67,

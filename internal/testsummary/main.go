@@ -133,8 +133,10 @@ func (c *counter) testEnd(e event, output []string) {
 // its output.
 func (c *counter) packageEnd(e event, output []string) {
 	switch {
-	case e.Action == "fail" && !c.failed[e.Package]:
-		c.Failed++ // did not build, panicked, or ran out of time
+	case e.Action == "fail":
+		if !c.failed[e.Package] {
+			c.Failed++ // did not build, panicked, or ran out of time
+		}
 		c.print(output)
 	case e.Action == "skip": // no test files
 	case len(output) > 0:
