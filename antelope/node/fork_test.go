@@ -69,6 +69,9 @@ func runWAX(t *testing.T, dir string, args ...string) (info, log string) {
 			return new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, "data", "api.sock"))
 		}}}
 	for ; info == "" && ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		if len(ended) > 0 {
+			t.Fatal(<-ended, out.String()) // such as for a disk that is nearly full
+		}
 		res, err := client.Get("http://node/v1/chain/get_info")
 		if err != nil {
 			continue

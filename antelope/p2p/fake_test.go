@@ -412,7 +412,11 @@ func startNode(t testing.TB, chain *fakeChain, change func(*Options)) *node {
 		}
 	})
 	t.Cleanup(stop)
-	eventually(t, "listening", func() bool { return len(n.Listening()) > 0 || len(o.Listen) == 0 })
+	eventually(t, "running", func() bool {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		return n.ctx != nil // it listens by then
+	})
 	nd := &node{Network: n, chain: chain, log: log, stop: stop}
 	if len(o.Listen) > 0 {
 		nd.address = n.Listening()[0].String()
