@@ -265,6 +265,8 @@ func (f *fakeChain) PeerKeys(context.Context) ([]PeerKey, error) {
 	return f.peerKeys, nil
 }
 
+func (f *fakeChain) RefusesTransactions() bool { return false }
+
 func (f *fakeChain) Transactions(list []*Transaction, done func(*Transaction, error)) {
 	for _, t := range list {
 		f.mu.Lock()

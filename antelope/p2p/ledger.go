@@ -25,8 +25,6 @@ type Info struct {
 	// Spring says that the network is one of Spring's nodes: what connections are for is said and heard as
 	// there.
 	Spring bool
-
-	NoTransactions bool // the chain takes none now
 }
 
 // Ledger is what the network asks of the chain that it serves. Any goroutine calls
@@ -75,6 +73,8 @@ type Ledger interface {
 	// their keys (Spring: getpeerkeys). It may take its time. Without such a contract there are none.
 	PeerKeys(ctx context.Context) ([]PeerKey, error)
 
+	// RefusesTransactions tells whether the chain takes none now. It is asked for each that comes.
+	RefusesTransactions() bool
 	// Transactions gives transactions of one peer to the chain, which keeps their
 	// order, but not the list. It may wait for their keys to be found. It calls done
 	// once for each, on any goroutine, with the reason if it was refused. When one is
@@ -101,7 +101,7 @@ func (l *ledger) Info() Info {
 	h := l.producer.Head()
 	return Info{
 		LIBNum: h.IrreversibleNum, LIBID: h.IrreversibleID, HeadNum: h.ForkNum, HeadID: h.ForkID, Time: h.Time,
-		First: l.blocks.First(), Spring: h.Spring, NoTransactions: l.producer.RefusesTransactions(),
+		First: l.blocks.First(), Spring: h.Spring,
 	}
 }
 
@@ -174,6 +174,8 @@ func readPeerKeys(b []byte) (list []PeerKey, err error) {
 	}
 	return list, nil
 }
+
+func (l *ledger) RefusesTransactions() bool { return l.producer.RefusesTransactions() }
 
 func (l *ledger) Transactions(list []*Transaction, done func(*Transaction, error)) {
 	given := make([]producer.Submission, 0, len(list))

@@ -12,7 +12,7 @@ import (
 
 // takesTransactions tells whether those of peers are taken now.
 func takesTransactions(n *Network) bool {
-	return n.config.AcceptTransactions && !n.chain.Info().NoTransactions
+	return n.config.AcceptTransactions && !n.chain.RefusesTransactions()
 }
 
 // handleTransaction takes a transaction. One that is known costs a hash and a look.

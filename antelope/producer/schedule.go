@@ -17,9 +17,11 @@ func (p *Producer) schedule() {
 	if _, building := p.chain.Pending(); !building && (o == succeeded || o == exhausted) {
 		o = failedToStart // the block was given up
 	}
-	if p.schedules.Store(p.chain.Schedules()); o == waitingForBlock || o == waitingForProduction {
-		p.schedules.Store(nil) // nodeos gives up the pending block before it waits
+	schedules := p.chain.Schedules()
+	if o == waitingForBlock || o == waitingForProduction {
+		schedules = nil // nodeos gives up the pending block before it waits
 	}
+	p.schedules.Store(schedules)
 	switch {
 	case o == failedToStart:
 		if p.writer.Failed() != nil || p.terminated() {
