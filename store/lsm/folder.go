@@ -36,6 +36,7 @@ type Folder struct {
 	sealed seal // the newest sound one
 	at     time.Time
 	closed bool
+	list   func() (List, error) // see Lists
 }
 
 // Enter locks the store in dir and reads its seal. Without readOnly a folder that
@@ -95,8 +96,8 @@ func (s *Folder) settle() error {
 		if err := s.file.settle(s.sealed); err != nil {
 			return err
 		}
-		if err := os.Chtimes(s.file.path, s.at, s.at); err != nil { // it tells when that flush was
-			return fmt.Errorf("keep the seal's time: %w", err)
+		if err := s.keepTime(s.at); err != nil {
+			return err
 		}
 	}
 	entries, err := os.ReadDir(s.path)
@@ -305,11 +306,91 @@ func (s *Folder) head(get func(key []byte) ([]byte, error)) (head, error) {
 func (s *Folder) seal(h head) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next := seal{kind: s.sealed.kind, head: h, slot: sealSlot - s.sealed.slot}
+	list, err := s.listed()
+	if err != nil {
+		return err
+	}
+	return s.write(seal{kind: s.sealed.kind, head: h, list: list})
+}
+
+// write writes a seal that follows. The caller holds mu.
+func (s *Folder) write(next seal) error {
+	if s.closed {
+		return fmt.Errorf("write the seal: %w", store.ErrClosed)
+	}
+	next.slot = sealSlot - s.sealed.slot
 	if err := s.file.write(next); err != nil {
 		return err
 	}
 	s.sealed = next
+	return nil
+}
+
+// Lists says what tells how far the library's list is durable. It is asked from any goroutine, while mu is held.
+func (s *Folder) Lists(durable func() (List, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = durable
+}
+
+// listed is how far the list is durable; if that is not known, what was sealed still holds of the list that it names. The
+// caller holds mu.
+func (s *Folder) listed() (List, error) {
+	if s.list == nil {
+		return s.sealed.list, nil
+	}
+	list, err := s.list()
+	if list.Size == 0 {
+		list = s.sealed.list
+	}
+	return list, err
+}
+
+// SealList makes it durable how far the list is. A base calls it before a log or a table goes that the list says is not
+// needed: up to then nothing is missing if the list has lost its end.
+func (s *Folder) SealList() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.readOnly || s.sealed.sequence == 0 {
+		return nil // nothing was ever reported durable
+	}
+	list, err := s.listed()
+	if err != nil || list == s.sealed.list {
+		return err
+	}
+	info, err := os.Stat(s.file.path)
+	if err != nil {
+		return fmt.Errorf("keep the seal's time: %w", err)
+	}
+	next := seal{kind: s.sealed.kind, head: s.sealed.head, list: list}
+	again := list.Number < s.sealed.list.Number // of two slots with the same flush the higher number counts
+	if err := s.write(next); err != nil {
+		return err
+	}
+	if again {
+		if err := s.write(next); err != nil {
+			return err
+		}
+	}
+	return s.keepTime(info.ModTime())
+}
+
+// keepTime keeps the seal's time, which tells when the newest flush was.
+func (s *Folder) keepTime(at time.Time) error {
+	if err := os.Chtimes(s.file.path, at, at); err != nil {
+		return fmt.Errorf("keep the seal's time: %w", err)
+	}
+	return nil
+}
+
+// CheckList refuses a list, read from path, whose whole changes end before where it was durable.
+func (s *Folder) CheckList(path string, whole List) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if was := s.sealed.list; was.Number == whole.Number && was.Size > whole.Size {
+		return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: int64(whole.Size),
+			Detail: fmt.Sprintf("it is not whole from here on, and %d bytes of it were durable", was.Size)}
+	}
 	return nil
 }
 

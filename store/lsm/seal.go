@@ -2,6 +2,7 @@ package lsm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 // their logs hold and take damage at a log's end for an interrupted write; the
 // seal tells the one from the other, and tells it before a library has opened,
 // and changed, anything. It is written after each flush and before the flush is
-// reported.
+// reported, and before a file of the library's goes.
 //
 // The file has two slots, written in turn.
 const (
@@ -41,12 +42,29 @@ func Sealed(dir, kind string) (time.Time, error) {
 type seal struct {
 	kind string // the library, at most 8 bytes
 	head
+	list  List
 	slot  int64 // where it lies in the file
 	alone bool  // the other slot is not sound
 }
 
+// List is how far a library's list of its files is durable. A library stops reading its list at a change
+// that is not whole, and takes what came before for all there is: rows of the tables that are named behind
+// it would be gone without a word.
+type List struct {
+	// Number tells one list from the next, which the library begins when the one has become long.
+	Number uint32
+	// Size is in bytes, up to the end of a change; 0 if it is not known.
+	Size uint32
+}
+
+// covers tells whether a seal says no less than another one.
+func (s seal) covers(o seal) bool {
+	return cmp.Or(cmp.Compare(s.sequence, o.sequence), cmp.Compare(s.list.Number, o.list.Number),
+		cmp.Compare(s.list.Size, o.list.Size)) >= 0
+}
+
 // encode: magic, version u32, crc32c u32 of all other bytes, kind, sequence u64,
-// revision u64, zeros.
+// revision u64, number u32 and size u32 of the list.
 func (s seal) encode() []byte {
 	b := make([]byte, sealSize)
 	copy(b, sealMagic)
@@ -54,6 +72,8 @@ func (s seal) encode() []byte {
 	copy(b[16:24], s.kind)
 	binary.LittleEndian.PutUint64(b[24:], s.sequence)
 	binary.LittleEndian.PutUint64(b[32:], s.revision)
+	binary.LittleEndian.PutUint32(b[40:], s.list.Number)
+	binary.LittleEndian.PutUint32(b[44:], s.list.Size)
 	binary.LittleEndian.PutUint32(b[12:], sealSum(b))
 	return b
 }
@@ -134,9 +154,10 @@ func decodeSeal(path string, file []byte) (seal, error) {
 		s := seal{
 			kind: string(bytes.TrimRight(b[16:24], "\x00")),
 			head: head{sequence: binary.LittleEndian.Uint64(b[24:]), revision: binary.LittleEndian.Uint64(b[32:])},
+			list: List{Number: binary.LittleEndian.Uint32(b[40:]), Size: binary.LittleEndian.Uint32(b[44:])},
 			slot: int64(at),
 		}
-		if sound++; sound == 1 || s.sequence > best.sequence {
+		if sound++; sound == 1 || s.covers(best) {
 			best = s
 		}
 	}

@@ -62,11 +62,16 @@ func (l *sealLife) live() {
 		l.garble(read)
 		return
 	}
-	l.durable, l.tried = read.sequence, read.sequence
+	l.durable = read.sequence // what an earlier life tried may still show
 	for killed() == 0 {
 		next := sealed
-		next.sequence, next.slot = l.tried+1, sealSlot-sealed.slot
-		l.tried++
+		next.slot = sealSlot - sealed.slot
+		if l.r.IntN(3) == 0 {
+			next.list.Size++
+		} else {
+			l.tried++
+			next.sequence = l.tried
+		}
 		l.now("seal", l.durable, l.tried)
 		if err := f.write(next); err != nil {
 			l.garble(next)

@@ -122,6 +122,7 @@ type Base struct {
 	options badger.Options
 	logger  *logger
 	before  lsm.Metrics // what the library's counters, which all its stores share, said
+	list    lsm.List    // the folder's: how far it was made durable
 
 	mu        sync.Mutex
 	version   uint64         // at which readers read: the marker's
@@ -144,7 +145,7 @@ func Open(o Options) (*Base, error) {
 
 func open(folder *lsm.Folder, o Options) (*Base, error) {
 	if !folder.New() {
-		if err := checkTables(folder.Path()); err != nil {
+		if err := checkTables(folder); err != nil {
 			return nil, err
 		}
 	}
@@ -158,6 +159,9 @@ func open(folder *lsm.Folder, o Options) (*Base, error) {
 	}
 	if err := b.openLibrary(b.options); err != nil {
 		return nil, err
+	}
+	if !o.ReadOnly {
+		folder.Lists(b.durableList)
 	}
 	err := b.allocate()
 	if err == nil {
@@ -298,7 +302,11 @@ func (b *Base) Folder() *lsm.Folder { return b.folder }
 
 // Close implements lsm.Base.
 func (b *Base) Close() error {
-	return errors.Join(b.closeLibrary(), b.folder.Leave())
+	err := b.closeLibrary()
+	if err == nil && b.failure() == nil {
+		b.folder.SealList() //nolint:errcheck // the store is whole without; damage of the list is noticed less
+	}
+	return errors.Join(err, b.folder.Leave())
 }
 
 // closeLibrary closes the library, or, where there is no room for what it would write, keeps it

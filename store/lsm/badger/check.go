@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -24,8 +25,11 @@ import (
 
 // checkTables reads every table that the library's list names and returns the
 // first that is damaged.
-func checkTables(path string) error {
-	names, err := listedTables(path)
+func checkTables(folder *lsm.Folder) error {
+	names, list, err := listedTables(folder.Path())
+	if err == nil {
+		err = folder.CheckList(filepath.Join(folder.Path(), badger.ManifestFilename), list)
+	}
 	if err != nil {
 		return err
 	}
@@ -56,26 +60,111 @@ func checkTables(path string) error {
 	return first
 }
 
-// listedTables returns the files of the tables that the library's list names.
-func listedTables(path string) ([]string, error) {
+// listedTables returns the files of the tables that the library's list names, and where the list's whole changes end.
+func listedTables(path string) ([]string, lsm.List, error) {
 	name := filepath.Join(path, badger.ManifestFilename)
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, tableDamaged(name, err)
+		return nil, lsm.List{}, tableDamaged(name, err)
 	}
 	defer f.Close()
-	m, _, err := badger.ReplayManifestFile(f, 0, badger.Options{Logger: &logger{}})
+	m, whole, err := badger.ReplayManifestFile(f, 0, badger.Options{Logger: &logger{}})
 	if err != nil {
-		return nil, tableDamaged(name, err)
+		return nil, lsm.List{}, tableDamaged(name, err)
+	}
+	end, err := wholeEnd(f, 0)
+	if err != nil {
+		return nil, lsm.List{}, fmt.Errorf("read %s: %w", name, err)
+	}
+	if whole = min(whole, end); whole < listHead+changeHead {
+		return nil, lsm.List{}, tableDamaged(name, errors.New("its first changes are not whole"))
+	}
+	list, err := listOf(f, whole)
+	if err != nil {
+		return nil, list, fmt.Errorf("read %s: %w", name, err)
 	}
 	var names []string
 	for id, t := range m.Tables {
 		if t.Compression != options.Snappy {
-			return nil, tableDamaged(name, fmt.Errorf("table %d has compression %d", id, t.Compression))
+			return nil, list, tableDamaged(name, fmt.Errorf("table %d has compression %d", id, t.Compression))
 		}
 		names = append(names, table.NewFilename(id, path))
 	}
-	return names, nil
+	return names, list, nil
+}
+
+// listOf is a list of so many bytes. It begins with 8 bytes of magic and version; of the changes behind them each
+// has its length u32 and its checksum u32, big-endian, before it.
+func listOf(f *os.File, size int64) (lsm.List, error) {
+	var first [listHead + changeHead]byte
+	if size < int64(len(first)) || size > math.MaxUint32 {
+		return lsm.List{}, nil
+	}
+	if _, err := f.ReadAt(first[:], 0); err != nil {
+		return lsm.List{}, err
+	}
+	return lsm.List{Number: binary.BigEndian.Uint32(first[listHead+4:]), Size: uint32(size)}, nil
+}
+
+const listHead, changeHead = 8, 8
+
+// wholeEnd is where the changes of a list end that are written, from where one begins; the library may be writing another.
+// Changes of no bytes are zeros that a power cut has left there, but for the first ones of a new store; others may follow them.
+func wholeEnd(f *os.File, from int64) (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return from, err
+	}
+	end := max(from, listHead)
+	for at := end; ; {
+		var head [changeHead]byte
+		if at+changeHead > info.Size() {
+			return end, nil
+		}
+		if _, err := f.ReadAt(head[:], at); err != nil {
+			return end, err
+		}
+		first, size := at == listHead, int64(binary.BigEndian.Uint32(head[:]))
+		if at += changeHead + size; at > info.Size() {
+			return end, nil
+		}
+		if first || size > 0 {
+			end = at
+		}
+	}
+}
+
+// durableList makes the list durable as far as it is written.
+func (b *Base) durableList() (_ lsm.List, err error) {
+	name := filepath.Join(b.folder.Path(), badger.ManifestFilename)
+	f, err := os.Open(name)
+	if err != nil {
+		return lsm.List{}, fmt.Errorf("look how long the list is: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	// It is the list of last time, or one that the library has written anew.
+	list, err := listOf(f, int64(b.list.Size))
+	if err == nil && list != b.list {
+		list = lsm.List{}
+	}
+	var end int64
+	if err == nil {
+		end, err = wholeEnd(f, int64(list.Size))
+	}
+	if err == nil {
+		list, err = listOf(f, end)
+	}
+	if err != nil {
+		return lsm.List{}, fmt.Errorf("look how long %s is: %w", name, err)
+	}
+	if list == b.list {
+		return list, nil
+	}
+	if err := f.Sync(); err != nil {
+		return list, fmt.Errorf("sync %s: %w", name, err)
+	}
+	b.list = list
+	return list, nil
 }
 
 func tableDamaged(path string, err error) error {
@@ -204,7 +293,7 @@ func checkSum(b, encoded []byte) error {
 // Verify implements lsm.Base: every block of every table is read from the disk.
 // What logs and value files hold is checked by reading the rows.
 func (b *Base) Verify(report func(error)) error {
-	names, err := listedTables(b.folder.Path())
+	names, _, err := listedTables(b.folder.Path())
 	if err != nil {
 		report(err)
 		return nil

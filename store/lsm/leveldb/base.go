@@ -5,6 +5,7 @@
 package leveldb
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -99,7 +100,7 @@ func look(folder *lsm.Folder, o Options) error {
 		return err
 	}
 	folder.EndsIn(b.files.lastEnd())
-	return errors.Join(folder.CheckBase(b), b.closeLibrary())
+	return errors.Join(cmp.Or(b.files.checkList(folder), folder.CheckBase(b)), b.closeLibrary())
 }
 
 func openLibrary(folder *lsm.Folder, options *opt.Options, readOnly bool) (*Base, error) {
@@ -116,10 +117,14 @@ func openLibrary(folder *lsm.Folder, options *opt.Options, readOnly bool) (*Base
 		options.CompactionTotalSize = math.MaxInt64
 		options.CompactionTotalSizeMultiplier = 1
 		options.DisableSeeksCompaction = true
+	} else {
+		folder.Lists(f.durableList)
+		f.beforeRemoval = folder.SealList
 	}
 	db, err := goleveldb.Open(f, options)
 	if err != nil {
-		err = errors.Join(translate(folder.Path(), err), f.Close())
+		// A list that is cut names tables that are gone.
+		err = errors.Join(cmp.Or(f.checkList(folder), translate(folder.Path(), err)), f.Close())
 		return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 	}
 	return &Base{folder: folder, files: f, db: db, buffer: options.WriteBuffer, options: options}, nil
@@ -177,7 +182,7 @@ func (b *Base) Metrics() lsm.Metrics {
 	m := lsm.Metrics{
 		Size: b.folder.Size(),
 		Log:  b.files.log.Load(),
-		Meta: b.files.list.Load(),
+		Meta: b.files.lists.Load(),
 	}
 	var s goleveldb.DBStats
 	if b.db.Stats(&s) != nil {

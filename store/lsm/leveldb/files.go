@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/syndtr/goleveldb/leveldb/storage"
 
+	"tarn/store/lsm"
 	"tarn/store/vfs"
 )
 
@@ -25,13 +27,18 @@ type files struct {
 	path    string
 	scratch bool
 
-	log, list atomic.Int64 // bytes written
+	log, lists atomic.Int64 // bytes written
 
 	mu     sync.Mutex
 	broken error
 	ends   storage.FileDesc // the file that ends in the middle of a record, else the newest log
 	sound  int64            // where its whole records end, -1 if there is nothing behind them
 	tables map[int64]bool   // being written
+	read   *lsm.List        // the list that was read, up to where its whole changes end; nil for none
+	list   lsm.List         // the library's list, as far as it is durable
+	next   lsm.List         // one that is written to be the list
+
+	beforeRemoval func() error // of a log or a table; nil for nothing
 }
 
 func openFiles(path string, readOnly bool) (*files, error) {
@@ -78,10 +85,27 @@ func (f *files) SetMeta(fd storage.FileDesc) error {
 	if err := f.failure(); err != nil {
 		return err
 	}
-	return f.fail(fd, f.Storage.SetMeta(fd))
+	if err := f.fail(fd, f.Storage.SetMeta(fd)); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	if f.next.Number == uint32(fd.Num) {
+		f.list = f.next
+	}
+	f.mu.Unlock()
+	f.sealList()
+	return nil
 }
 
 func (f *files) Remove(fd storage.FileDesc) error {
+	if err := f.failure(); err != nil {
+		return err
+	}
+	if fd.Type&(storage.TypeJournal|storage.TypeTable) != 0 && f.beforeRemoval != nil {
+		if err := f.beforeRemoval(); err != nil {
+			return err
+		}
+	}
 	err := f.Storage.Remove(fd)
 	if fd.Type == storage.TypeManifest {
 		f.fail(fd, err) //nolint:errcheck // noted
@@ -105,11 +129,40 @@ func (f *files) Create(fd storage.FileDesc) (storage.Writer, error) {
 	case storage.TypeJournal:
 		c.counter = &f.log
 	case storage.TypeManifest:
-		c.counter = &f.list
+		c.counter = &f.lists
 	case storage.TypeTable:
 		f.begin(fd, true)
 	}
 	return c, nil
+}
+
+// noteList notes how far a list is durable.
+func (f *files) noteList(l lsm.List) {
+	f.mu.Lock()
+	f.next = l
+	current := f.list.Size > 0 && f.list.Number == l.Number
+	if current {
+		f.list = l
+	}
+	f.mu.Unlock()
+	if current {
+		f.sealList()
+	}
+}
+
+// sealList seals the list when it has grown. Files are removed while the library lets nobody read, and the seal has what it
+// needs by then; if it cannot be written, they stay.
+func (f *files) sealList() {
+	if f.beforeRemoval != nil {
+		f.beforeRemoval() //nolint:errcheck // a removal tries again, and tells
+	}
+}
+
+// durableList is the newest list that is written.
+func (f *files) durableList() (lsm.List, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.list, nil
 }
 
 // begin notes which tables are not finished.
@@ -135,6 +188,7 @@ type writer struct {
 	files   *files
 	fd      storage.FileDesc
 	counter *atomic.Int64
+	size    int64
 	named   bool // its name is durable
 }
 
@@ -146,6 +200,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	if w.counter != nil {
 		w.counter.Add(int64(n))
 	}
+	w.size += int64(n)
 	return n, w.files.fail(w.fd, err)
 }
 
@@ -158,7 +213,15 @@ func (w *writer) Sync() error {
 		err = vfs.OS.SyncDir(w.files.path)
 		w.named = err == nil
 	}
+	if err == nil && w.fd.Type == storage.TypeManifest {
+		w.files.noteList(listOf(w.fd, w.size))
+	}
 	return w.files.fail(w.fd, err)
+}
+
+// listOf is a list of so many bytes.
+func listOf(fd storage.FileDesc, size int64) lsm.List {
+	return lsm.List{Number: uint32(fd.Num), Size: uint32(min(size, math.MaxUint32))}
 }
 
 func (w *writer) Close() error {
@@ -195,6 +258,10 @@ func (f *files) Open(fd storage.FileDesc) (storage.Reader, error) {
 func (f *files) noteEnd(fd storage.FileDesc, end int64, torn bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if fd.Type == storage.TypeManifest {
+		read := listOf(fd, end)
+		f.read = &read
+	}
 	if torn || fd.Type == storage.TypeJournal && f.ends.Zero() {
 		f.ends, f.sound = fd, -1
 		if torn {
@@ -211,6 +278,18 @@ func (f *files) lastEnd() (path string, end int64) {
 		return "", -1
 	}
 	return filepath.Join(f.path, f.ends.String()), f.sound
+}
+
+// checkList refuses a list that has lost what was durable.
+func (f *files) checkList(folder *lsm.Folder) error {
+	f.mu.Lock()
+	list := f.read
+	f.mu.Unlock()
+	if list == nil {
+		return nil
+	}
+	fd := storage.FileDesc{Type: storage.TypeManifest, Num: int64(list.Number)}
+	return folder.CheckList(filepath.Join(f.path, fd.String()), *list)
 }
 
 // mayEndTorn: the logs before the newest one were finished before it was begun.

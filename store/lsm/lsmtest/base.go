@@ -44,6 +44,7 @@ func (l Library) Run(t *testing.T) {
 		{"AStoreBehindItsSealIsRefused", l.behind},
 		{"DamageIsFoundOrHarmless", l.damage},
 		{"ACutLogEndsAtAWholeFlush", l.cut},
+		{"AListThatIsCutIsNamedOrHarmless", l.cutList},
 	} {
 		t.Run(c.name, c.test)
 	}

@@ -36,21 +36,33 @@ func (l Library) fillStore(t *testing.T, dir string, flushes int, crash bool) []
 			must(t, e.Put(table, []byte(k), []byte(v), nil))
 			now[k] = v
 		}
-		c, err := e.Checkpoint(store.Image{Head: rev, Irreversible: rev})
-		must(t, err)
-		must(t, c.Wait())
+		flush(t, e, rev)
 		states = append(states, clone(now))
 	}
-	if crash {
-		crashed := dir + ".crashed"
-		Crash(t, dir, crashed)
-		must(t, e.Close())
-		must(t, os.RemoveAll(dir))
-		must(t, os.Rename(crashed, dir))
-		return states
-	}
-	must(t, e.Close())
+	leave(t, e, dir, crash)
 	return states
+}
+
+// flush makes a revision durable.
+func flush(t testing.TB, e *lsm.Engine, rev uint64) {
+	t.Helper()
+	c, err := e.Checkpoint(store.Image{Head: rev, Irreversible: rev})
+	must(t, err)
+	must(t, c.Wait())
+}
+
+// leave closes a store, or leaves its folder as a crash would.
+func leave(t testing.TB, e *lsm.Engine, dir string, crash bool) {
+	t.Helper()
+	if !crash {
+		must(t, e.Close())
+		return
+	}
+	crashed := dir + ".crashed"
+	Crash(t, dir, crashed)
+	must(t, e.Close())
+	must(t, os.RemoveAll(dir))
+	must(t, os.Rename(crashed, dir))
 }
 
 func clone(m model) model {
@@ -301,9 +313,7 @@ func (l Library) behind(t *testing.T) {
 	l.fillStore(t, old, 2, false)
 	Crash(t, old, young)
 	e := l.engine(t, young)
-	c, err := e.Checkpoint(store.Image{Head: 9, Irreversible: 9})
-	must(t, err)
-	must(t, c.Wait())
+	flush(t, e, 9)
 	must(t, e.Close())
 	for _, kind := range []string{"leveldb", "pebble", "badger"} {
 		seal := filepath.Join(kind, "SEAL")
@@ -402,9 +412,7 @@ func (l Library) cut(t *testing.T) {
 	}
 	before := filepath.Join(dir, "before")
 	Crash(t, two, before)
-	c, err := e.Checkpoint(store.Image{Head: 4, Irreversible: 4})
-	must(t, err)
-	must(t, c.Wait())
+	flush(t, e, 4)
 	after := filepath.Join(dir, "after")
 	Crash(t, two, after)
 	must(t, e.Close())

@@ -4,6 +4,7 @@
 package pebble
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,14 +103,10 @@ func look(folder *lsm.Folder, o Options) error {
 	f := newFiles()
 	b, err := openLibrary(folder, f, o.library(f))
 	if err != nil {
-		return err
+		return cmp.Or(f.checkList(folder), err) // a list that is cut names tables that are gone
 	}
 	folder.EndsIn(f.lastLog(), -1)
-	err = folder.CheckBase(b)
-	if list := f.list(); err == nil && list != "" {
-		err = checkList(list)
-	}
-	return errors.Join(err, b.closeLibrary())
+	return errors.Join(cmp.Or(f.checkList(folder), folder.CheckBase(b)), b.closeLibrary())
 }
 
 func openLibrary(folder *lsm.Folder, f *files, options *pebble.Options) (*Base, error) {
@@ -117,6 +114,8 @@ func openLibrary(folder *lsm.Folder, f *files, options *pebble.Options) (*Base, 
 		if err := f.clear(folder.Path()); err != nil {
 			return nil, fmt.Errorf("open %s: %w", folder.Path(), err)
 		}
+		folder.Lists(f.durableList)
+		f.beforeRemoval = folder.SealList
 	}
 	var db *pebble.DB
 	err := f.watch(func() (err error) {

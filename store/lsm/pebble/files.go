@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"tarn/store/lsm"
 )
 
 // files is the library's way to the disk and its logger. It counts what is
@@ -21,13 +25,16 @@ import (
 type files struct {
 	vfs.FS
 
-	mu     sync.Mutex
-	causes map[vfs.DiskWriteCategory]*atomic.Int64
-	fatal  error
-	log    string        // the last one that was opened to be read
-	stated string        // the list of options that was
-	listed string        // the list of files that was
-	dead   chan struct{} // closed when fatal is set
+	mu      sync.Mutex
+	causes  map[vfs.DiskWriteCategory]*atomic.Int64
+	fatal   error
+	log     string        // the last one that was opened to be read
+	stated  string        // the list of options that was
+	listed  string        // the list of files that was
+	durable lsm.List      // the newest list that is written, as far as it is durable
+	dead    chan struct{} // closed when fatal is set
+
+	beforeRemoval func() error // of a log or a table; nil for nothing
 }
 
 func newFiles() *files {
@@ -141,9 +148,59 @@ func (f *files) list() string {
 	return f.listed
 }
 
+// durableList is the newest list that is written.
+func (f *files) durableList() (lsm.List, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.durable, nil
+}
+
+// listNumber is the number in the name of a list of files.
+func listNumber(name string) (number uint32, ok bool) {
+	text, ok := strings.CutPrefix(filepath.Base(name), "MANIFEST-")
+	n, err := strconv.ParseUint(text, 10, 32)
+	return uint32(n), ok && err == nil
+}
+
 func (f *files) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f.stopForever()
-	return f.count(c)(f.FS.Create(name, c))
+	file, err := f.count(c)(f.FS.Create(name, c))
+	number, isList := listNumber(name)
+	if err != nil || !isList {
+		return file, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.durable = lsm.List{Number: number}
+	return &listFile{File: file, files: f, number: number}, nil
+}
+
+// listFile is a list of files that is written, from one goroutine at a time.
+type listFile struct {
+	vfs.File
+	files  *files
+	number uint32
+	size   int64
+}
+
+func (f *listFile) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	f.size += int64(n)
+	return n, err
+}
+
+func (f *listFile) Sync() error { return f.note(f.File.Sync()) }
+
+func (f *listFile) SyncData() error { return f.note(f.File.SyncData()) }
+
+// note notes what a sync has made durable.
+func (f *listFile) note(err error) error {
+	f.files.mu.Lock()
+	defer f.files.mu.Unlock()
+	if err == nil && f.files.durable.Number == f.number && f.size <= math.MaxUint32 {
+		f.files.durable.Size = uint32(f.size)
+	}
+	return err
 }
 
 func (f *files) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
@@ -153,7 +210,18 @@ func (f *files) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.Ope
 
 func (f *files) ReuseForWrite(from, to string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f.stopForever()
+	if f.leave(from) != nil { // it stays, and the next opening removes it
+		return f.count(c)(f.FS.Create(to, c))
+	}
 	return f.count(c)(f.FS.ReuseForWrite(from, to, c))
+}
+
+// leave is called before a file goes. Of logs and tables the list says that they are not needed.
+func (f *files) leave(name string) error {
+	if ext := filepath.Ext(name); f.beforeRemoval == nil || ext != ".log" && ext != ".sst" {
+		return nil
+	}
+	return f.beforeRemoval()
 }
 
 // stopForever holds whoever makes a file after the failure. The library's own
@@ -167,6 +235,9 @@ func (f *files) stopForever() {
 
 func (f *files) Remove(name string) error {
 	if err := f.failure(); err != nil {
+		return err
+	}
+	if err := f.leave(name); err != nil {
 		return err
 	}
 	return f.FS.Remove(name)

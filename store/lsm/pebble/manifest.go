@@ -4,12 +4,15 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
+	"math"
 	"os"
 
 	"github.com/cockroachdb/pebble/v2/record"
 
 	"tarn/store"
+	"tarn/store/lsm"
 	"tarn/store/vfs/logtail"
 )
 
@@ -39,10 +42,17 @@ func chunks() *logtail.Records {
 	}
 }
 
-// checkList refuses a list in which a change is damaged that whole ones follow: no crash does that.
-// The last change may be torn.
-func checkList(path string) (err error) {
+// checkList refuses a list in which a change is damaged that whole ones follow, or that was durable: no
+// crash does that. A last change that no seal tells of may be torn.
+func (f *files) checkList(folder *lsm.Folder) (err error) {
+	path := f.list()
+	if path == "" {
+		return nil
+	}
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the library says so
+	}
 	if err != nil {
 		return err
 	}
@@ -54,6 +64,11 @@ func checkList(path string) (err error) {
 	end := logtail.End{Path: path, Size: info.Size(), Durable: logtail.Unnoted}
 	if end.Whole, err = wholeChanges(file); err != nil {
 		return err
+	}
+	if number, ok := listNumber(path); ok {
+		if err := folder.CheckList(path, lsm.List{Number: number, Size: uint32(min(end.Whole, math.MaxUint32))}); err != nil {
+			return err
+		}
 	}
 	end.Behind = func(offset int64) (int64, bool, error) { return chunks().Next(file, offset, end.Size) }
 	err = end.Judge()
