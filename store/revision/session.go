@@ -133,10 +133,10 @@ func (s *Store) restore(journal []byte) error {
 	if errors.Is(err, store.ErrReadOnly) && restored == 1 {
 		return fmt.Errorf("undo: %w", err)
 	}
-	if err != nil {
-		return s.fail("undo", err)
+	if err != nil { // the store is closed to further use of the writer's state
+		s.failed = fmt.Errorf("%w: undo: %w", store.ErrFailed, err)
 	}
-	return nil
+	return s.failed
 }
 
 // isCrowded reports whether there is too little room for a revision, even after the

@@ -341,9 +341,3 @@ func (s *Store) truncate(mark int) {
 	s.journal.Truncate(mark, journalKeep)
 	s.condensed = min(s.condensed, mark)
 }
-
-// fail closes the store to further use of the writer's state.
-func (s *Store) fail(doing string, err error) error {
-	s.failed = fmt.Errorf("%w: %s: %w", store.ErrFailed, doing, err)
-	return s.failed
-}

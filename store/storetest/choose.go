@@ -100,7 +100,7 @@ func (r *run) revise() op {
 	if depth > 7 {
 		begin = 0
 	}
-	switch pick(r.rng, begin, squash, push, 5, 1, 5, 1, 5, 1) {
+	switch pick(r.rng, begin, squash, push, 5, 1, 5, 1, 5, 1, 5) {
 	case 0:
 		return opBegin{}
 	case 1:
@@ -118,8 +118,10 @@ func (r *run) revise() op {
 		return opSetRevision{r.m.head + uint64(r.rng.IntN(4)) - min(r.m.head, 1)}
 	case 7:
 		return opPublish{}
+	case 8:
+		return r.createTable()
 	}
-	return r.createTable()
+	return opChanges{}
 }
 
 func (r *run) someStep() step {

@@ -37,6 +37,7 @@ type (
 	opCommit      struct{ revision uint64 }
 	opSetRevision struct{ revision uint64 }
 	opPublish     struct{}
+	opChanges     struct{}
 	opCompare     struct{ backward bool }
 	opCheckpoint  struct{ wait bool }
 	opWait        struct{}
@@ -59,6 +60,7 @@ func (o opCreateTable) String() string { return "createtable " + o.name }
 func (opBegin) String() string         { return "begin" }
 func (opSquash) String() string        { return "squash" }
 func (opUndo) String() string          { return "undo" }
+func (opChanges) String() string       { return "changes" }
 func (opUndoAll) String() string       { return "undoall" }
 func (opPush) String() string          { return "push" }
 func (o opCommit) String() string      { return fmt.Sprintf("commit %d", o.revision) }

@@ -20,6 +20,7 @@ func sessionPromises() []promise {
 		{name: "commit makes irreversible", check: commits},
 		{name: "revisions are named upwards only", check: revisionsNamed},
 		{name: "a thousand revisions are undone", check: longUndo},
+		{name: "what the head changed is told", check: changesTold},
 	}
 }
 

@@ -74,11 +74,18 @@ func openBase(kind, dir string, files vfs.FS) (lsm.Base, error) {
 }
 
 func (f *failing) Fail(r *rand.Rand) string {
+	step := steps()[r.IntN(len(steps()))]
+	f.failAt(step, r.IntN(40))
+	return step
+}
+
+// failAt lets flushes fail at a step; a batch takes some rows before.
+func (f *failing) failAt(step string, rows int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.step, f.rows, f.shown = steps()[r.IntN(len(steps()))], r.IntN(40), false
+	f.step, f.rows, f.shown = step, rows, false
 	fault := errorfs.Fault{Path: "SEAL", Ever: true, Err: errPlanted, Part: true}
-	switch f.step {
+	switch step {
 	case "seal open":
 		fault.Ops = errorfs.Open
 	case "seal write":
@@ -86,10 +93,9 @@ func (f *failing) Fail(r *rand.Rand) string {
 	case "seal sync":
 		fault.Ops = errorfs.Sync
 	default:
-		return f.step
+		return
 	}
 	f.seal.Inject(fault)
-	return f.step
 }
 
 func (f *failing) Heal() {

@@ -6,7 +6,7 @@ import (
 	"tarn/internal/planted"
 )
 
-// The model with failing flushes notices each fault of a flush.
+// The model with failing flushes, or the test of their steps, notices each fault of a flush.
 func TestPlantedFaultsOfFlushesAreCaught(t *testing.T) {
 	const flush, folder = "../../lsm/checkpoint.go", "../../lsm/folder.go"
 	planted.Test(t, []planted.Fault{
@@ -20,5 +20,5 @@ func TestPlantedFaultsOfFlushesAreCaught(t *testing.T) {
 			From: "err := e.opts.BeforeCheckpoint(f.image.Irreversible); err != nil", To: "err := e.opts.BeforeCheckpoint(f.image.Irreversible); false && err != nil"},
 		{Name: "a seal that was not written counts as one", File: folder,
 			From: "s.file.write(next); err != nil", To: "s.file.write(next); false && err != nil"},
-	}, "-run=ModelFailing")
+	}, "-run=ModelFailing|FailedStep")
 }
