@@ -50,8 +50,9 @@ var rules = []rule{
 	// Their files are written through the layer that tests can break.
 	{"antelope/tracelog/clog", []string{"internal/..."}},
 	{"antelope/tracelog/slicefile", []string{"antelope/partlog", "antelope/serial", "antelope/integrity", "antelope/tracelog/clog", "antelope/tracelog/wire", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
-	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/writebehind", "antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
+	{"antelope/tracelog", []string{"antelope/chain", "antelope/consensus", "antelope/execute", "antelope/serial", "antelope/writebehind", "antelope/tracelog/slicefile", "antelope/tracelog/wire", "antelope/types", "history", "internal/..."}},
 	{"antelope/tracelog/wire", []string{"antelope/chain", "antelope/execute", "antelope/serial", "antelope/types", "internal/..."}},
+	{"antelope/replica", []string{"antelope/chain", "antelope/consensus", "antelope/types", "fleet", "fleet/stream", "store", "internal/..."}},
 	{"antelope/integrity", []string{}},
 	{"antelope/integrity/integritytest", []string{"antelope/integrity", "store/vfs/..."}},
 	{"antelope/ship/shiplog", []string{"antelope/partlog", "antelope/integrity", "antelope/types", "store/vfs", "store/vfs/logtail", "internal/..."}},
@@ -74,7 +75,7 @@ var rules = []rule{
 	{"antelope/oracle/...", []string{"antelope/...", "contracts", "store/engine", "probe", "internal/..."}},
 	{"antelope/rpc/...", []string{"antelope/...", "serve/...", "internal/..."}},
 	{"antelope/p2p/...", []string{"antelope/...", "internal/..."}},
-	{"antelope/node/...", []string{"antelope/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "lifecycle", "internal/..."}},
+	{"antelope/node/...", []string{"antelope/...", "fleet/...", "contracts", "store", "store/engine", "store/vfs", "store/vfs/logtail", "serve/...", "vitals", "playground", "dashboard/...", "writer", "lifecycle", "internal/..."}},
 	{"antelope/...", []string{"antelope/...", "store", "internal/..."}},
 
 	// What both protocols use knows neither.
@@ -98,7 +99,7 @@ var rules = []rule{
 	{"opera/blocklog", []string{"opera/inter", "store/vfs", "history", "internal/..."}},
 	{"opera/state", []string{"store", "history", "internal/..."}},
 	{"opera/statesync", []string{"opera/state", "internal/..."}},
-	{"opera/chain/chaintest", []string{"opera/chain", "opera/genesis/fakenet", "store", "store/engine"}},
+	{"opera/chain/chaintest", []string{"opera/chain", "opera/genesis/fakenet", "opera/inter", "store", "store/engine"}},
 	{"opera/chain/...", []string{"opera/...", "store", "store/vfs", "history", "internal/..."}},
 	{"opera/llr", []string{"opera/inter", "store", "internal/..."}},
 	{"opera/piecewise", nil},
@@ -113,8 +114,9 @@ var rules = []rule{
 	{"opera/oracle/...", []string{"opera/...", "internal/..."}},
 	{"opera/rpc/...", []string{"opera/...", "serve/...", "internal/..."}},
 	{"opera/p2p/...", []string{"opera/...", "internal/..."}},
-	{"opera/node/...", []string{"opera/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "lifecycle", "writer", "internal/..."}},
-	{"opera/config", []string{"opera/...", "store/engine", "internal/..."}},
+	{"opera/node/...", []string{"opera/...", "fleet/...", "store", "store/engine", "store/vfs", "serve/...", "vitals", "playground", "dashboard/...", "lifecycle", "writer", "internal/..."}},
+	{"opera/replica", []string{"opera/chain", "opera/inter", "opera/state", "fleet", "fleet/stream", "store", "internal/..."}},
+	{"opera/config", []string{"opera/...", "fleet/member", "fleet/server", "fleet/stream", "store/engine", "internal/..."}},
 	{"opera/...", []string{"opera/...", "internal/..."}},
 
 	{"contracts", nil},
@@ -122,6 +124,13 @@ var rules = []rule{
 	{"serve/...", []string{"serve/...", "internal/..."}},
 	{"probe", []string{"internal/..."}},
 	{"playground", []string{"store", "store/engine", "store/vfs", "internal/..."}},
+	// It knows no ledger.
+	{"fleet", []string{"store", "internal/..."}},
+	{"fleet/server", nil},
+	{"fleet/fleettest", []string{"store"}},
+	{"fleet/stream", []string{"fleet", "store", "internal/..."}},
+	{"fleet/member", []string{"fleet", "fleet/server", "fleet/stream", "serve/exposition", "internal/..."}},
+	{"fleet/fleettool", []string{"fleet", "fleet/stream", "internal/..."}},
 	{"vitals", []string{"store", "serve/exposition", "probe", "dashboard", "internal/..."}},
 	{"dashboard/...", []string{"dashboard/...", "serve/...", "internal/..."}},
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
@@ -133,7 +142,7 @@ var rules = []rule{
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
 	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},
 	{"internal/...", []string{"internal/..."}},
-	{"cmd/tarn/tree", []string{"dbtool", "antelope/node", "antelope/node/devnet", "opera/node", "opera/node/devnet", "bench"}},
+	{"cmd/tarn/tree", []string{"dbtool", "fleet/fleettool", "antelope/node", "antelope/node/devnet", "opera/node", "opera/node/devnet", "bench"}},
 	{"cmd/tarn", []string{"cmd/tarn/tree"}},
 	{"deploy/package", []string{"cmd/tarn/tree"}},
 	// What it attacks it meets as test programs.
@@ -199,6 +208,9 @@ func TestImportRulesSayWhatTheArchitectureSays(t *testing.T) {
 		{"writer", "store", false},
 		{"lifecycle", "antelope/types", false},
 		{"history", "store/page", false},
+		{"fleet", "antelope/types", false},
+		{"fleet/stream", "store/engine", false},
+		{"antelope/replica", "store/engine", false},
 		{"serve", "antelope/rpc", false},
 		{"opera/node", "antelope/node", false},
 		{"cmd/tarn", "antelope/oracle", false},

@@ -33,6 +33,9 @@ var linked = map[string][]string{
 		// With go-ethereum's tries and machine.
 		"github.com/crate-crypto/go-eth-kzg", "github.com/minio/sha256-simd", "github.com/tklauser/numcpus",
 		"gopkg.in/yaml.v2",
+		// NATS, for fleets: a client, and a server in the process.
+		"github.com/minio/highwayhash", "github.com/nats-io/jwt/v2", "github.com/nats-io/nats-server/v2",
+		"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/nats-io/nuid",
 		// With its peers and JavaScript.
 		"github.com/google/pprof", "github.com/jackpal/go-nat-pmp",
 	},
@@ -46,7 +49,7 @@ var linked = map[string][]string{
 		"github.com/DataDog/zstd", "github.com/cockroachdb/pebble/v2", "github.com/gogo/protobuf",
 		"github.com/golang/protobuf", "github.com/golang/snappy", "github.com/klauspost/compress",
 		"github.com/pkg/errors", "github.com/rogpeppe/go-internal", "github.com/spf13/pflag",
-		"github.com/syndtr/goleveldb", "golang.org/x/exp", "golang.org/x/sys", "golang.org/x/text",
+		"github.com/syndtr/goleveldb", "golang.org/x/exp", "golang.org/x/sys", "golang.org/x/text", "golang.org/x/time",
 		"google.golang.org/protobuf",
 		"filippo.io/nistec", "github.com/bits-and-blooms/bitset", "golang.org/x/crypto",
 		"github.com/ethereum/go-bigmodexpfix", "github.com/gofrs/flock", "github.com/holiman/uint256",
@@ -55,6 +58,7 @@ var linked = map[string][]string{
 		"github.com/google/uuid", "github.com/gorilla/websocket", "github.com/huin/goupnp", "github.com/wlynxg/anet",
 	},
 	"MIT": {
+		"github.com/antithesishq/antithesis-sdk-go", // nothing but empty functions
 		"github.com/beorn7/perks", "go.etcd.io/bbolt", "github.com/cespare/xxhash/v2", "github.com/dustin/go-humanize",
 		"github.com/getsentry/sentry-go", "github.com/kr/pretty", "github.com/kr/text",
 		"github.com/BurntSushi/toml", "github.com/VictoriaMetrics/fastcache", "github.com/emicklei/dot",

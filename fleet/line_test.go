@@ -1,0 +1,123 @@
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"tarn/store"
+)
+
+func oneTable() []store.TableInfo { return []store.TableInfo{{ID: 1, Name: "rows"}} }
+
+func rowsOf(key string, value int) *Rows {
+	r := &Rows{}
+	_ = r.Add(1, []byte(key), fmt.Append(nil, value), true)
+	return r
+}
+
+// Random work of a chain with forks, whose publisher comes now and then: what it publishes leads a replica that
+// begins at the start to the chain's head, over no block that readers did not see.
+func TestALineLeadsToTheHead(t *testing.T) {
+	for seed := range uint64(200) {
+		if err := lineWork(seed); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+func lineWork(seed uint64) error {
+	r := rand.New(rand.NewPCG(seed, 2))
+	l := NewLine(Point{}, oneTable, 1<<20)
+	chain := []Point{{}}   // the writer's
+	var shown []Point      // what readers see
+	replica := []Point{{}} // what was published
+	for step := range 300 {
+		switch n := r.IntN(10); {
+		case n < 6:
+			if r.IntN(5) == 0 {
+				chain = chain[:len(chain)-r.IntN(min(len(chain), 5))]
+			}
+			head := chain[len(chain)-1]
+			next := point(head.Revision+1, byte(r.IntN(256)))
+			next.ID[3], next.ID[4] = byte(step), byte(step>>8)
+			l.Add(Block{Parent: head, Point: next}, Later{Rows: rowsOf(fmt.Sprint(step), step)})
+			chain = append(chain, next)
+		case n < 8:
+			l.Show(chain[max(0, len(chain)-6)])
+			shown = slices.Clone(chain)
+		default:
+			at := replica[len(replica)-1]
+			m, err := l.Next(at, 1+r.Int64N(3000))
+			if err != nil {
+				return err
+			}
+			if m == nil {
+				continue
+			}
+			i := slices.Index(replica, m.Base())
+			if i < 0 {
+				return fmt.Errorf("step %d: the move begins at a block that was not published", step)
+			}
+			replica = replica[:i+1]
+			for _, b := range m.Blocks {
+				replica = append(replica, b.Point)
+				if len(b.Rows) == 0 {
+					return errors.New("a block has no rows")
+				}
+				if !slices.Contains(shown, b.Point) {
+					return fmt.Errorf("step %d: block %d was not shown", step, b.Revision)
+				}
+			}
+		}
+	}
+	l.Show(Point{})
+	for {
+		m, err := l.Next(replica[len(replica)-1], 1<<20)
+		if err != nil {
+			return err
+		}
+		if m == nil {
+			break
+		}
+		replica = append(replica[:slices.Index(replica, m.Base())+1], m.To())
+	}
+	if got, want := replica[len(replica)-1], chain[len(chain)-1]; got != want {
+		return fmt.Errorf("it leads to %v, the head is %v", got, want)
+	}
+	return nil
+}
+
+// What does not fit into memory is forgotten, oldest first; who needs it is told.
+func TestALineForgetsWhatDoesNotFit(t *testing.T) {
+	l := NewLine(Point{}, oneTable, 100_000)
+	at := Point{}
+	for i := range uint64(50) {
+		next := point(i+1, 0)
+		l.Add(Block{Parent: at, Point: next, Records: []Record{{0, bytes.Repeat([]byte{1}, 9000)}}}, Later{Rows: rowsOf("a", int(i))})
+		at = next
+	}
+	l.Show(point(40, 0))
+	if _, err := l.Next(Point{}, 1<<20); !errors.Is(err, ErrGap) {
+		t.Fatalf("the first block is still told: %v", err)
+	}
+	if l.Knows(Point{}) || !l.Knows(point(45, 0)) {
+		t.Fatal("it does not know what it has")
+	}
+	m, err := l.Next(point(45, 0), 1<<20)
+	if err != nil || m == nil || len(m.Blocks) != 5 || m.Final != point(40, 0) {
+		t.Fatalf("the last five blocks: %+v, %v", m, err)
+	}
+	if head, final := l.Head(); head != point(50, 0) || final != point(40, 0) {
+		t.Fatalf("head %v, final %v", head, final)
+	}
+	// A larger block than all the memory is told all the same.
+	l.Add(Block{Parent: at, Point: point(51, 0), Records: []Record{{0, make([]byte, 200_000)}}}, Later{Rows: rowsOf("a", 0)})
+	l.Show(at)
+	if m, err := l.Next(at, 1); err != nil || m == nil || len(m.Blocks) != 1 {
+		t.Fatalf("a block larger than the memory: %v, %v", m, err)
+	}
+}

@@ -1,0 +1,24 @@
+package fleet
+
+import (
+	"testing"
+
+	"tarn/internal/planted"
+)
+
+// TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its
+// tests notice.
+func TestPlantedFaultsAreCaught(t *testing.T) {
+	planted.Test(t, []planted.Fault{
+		{"a part in another place is taken", "message.go", "case b.Parts == 0 || h.Part != b.Part+1:", "case b.Parts == 0:"},
+		{"a part of another move is taken", "message.go", "case h.Parts != b.Parts || h.Digest != b.Digest || h.Line != b.Line:", "case false:"},
+		{"a move that came before is taken again", "message.go", "	case h.Number < next:\n		return true, nil\n", ""},
+		{"a move that does not follow is taken", "message.go", "r.last.Number > 0 && h.Before != r.last.Digest", "false"},
+		{"nobody looks at the digest", "message.go", "d != h.Digest", "false"},
+		{"another line is taken for the next move", "message.go", "case h.Line != r.last.Line:", "case false:"},
+		{"blocks are told that readers do not see", "line.go", "end < l.shown &&", "end < len(l.blocks) &&"},
+		{"blocks that were taken back are forgotten", "line.go", "l.parents[e.Point] = e.Parent", ""},
+		{"a block that is taken back stays shown", "line.go", "min(l.shown, n)", "l.shown"},
+		{"a row that is gone is left out", "rows.go", "		row.value = -1\n", ""},
+	})
+}

@@ -1,0 +1,354 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tarn/fleet"
+)
+
+// Replica is a state that follows a fleet. Its methods are called by one goroutine.
+type Replica interface {
+	// Head is where the state stands, and the newest block that it cannot take back.
+	Head() (head, final fleet.Point)
+	// Apply applies blocks, the first of which follows base: the head, or a block before it, to which the
+	// state goes back first. An error that wraps [fleet.ErrDiffers] says that this state cannot follow, and that
+	// it must begin again from a snapshot.
+	Apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, final fleet.Point) error
+}
+
+// ErrBeginAgain says that a replica's state cannot follow the stream any more: it is to be replaced by the newest
+// snapshot.
+var ErrBeginAgain = errors.New("the state must begin again from a snapshot")
+
+// Follower brings the moves of a fleet to a replica.
+type Follower struct {
+	Options
+	conn *nats.Conn
+	js   jetstream.JetStream
+
+	lag    atomic.Pointer[Lag]
+	verify verification
+}
+
+// Lag is how far a replica is behind its fleet.
+type Lag struct {
+	Publisher Publishing // what the publisher said last; zero if it has said nothing
+	Heard     time.Time  // when that was
+	Applied   fleet.Point
+}
+
+// NewFollower makes a follower, which connects by and by. The options are valid.
+func NewFollower(o Options) (*Follower, error) {
+	o = o.withDefaults()
+	f := &Follower{Options: o}
+	var err error
+	if f.conn, f.js, err = o.connect("replica"); err != nil {
+		return nil, err
+	}
+	f.lag.Store(new(Lag))
+	about := newMember(RoleReplica, newName())
+	err = f.introduce(f.conn, func() Member {
+		x := about
+		x.Head = f.Lag().Applied
+		return x
+	})
+	if err != nil {
+		f.conn.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Close ends the connection.
+func (f *Follower) Close() { f.conn.Close() }
+
+// Lag says how far the replica is behind. Any goroutine may ask.
+func (f *Follower) Lag() Lag { return *f.lag.Load() }
+
+// Fetch waits until there is a snapshot to begin with, and gives it to load, once. It returns when that has ended, or
+// ctx has.
+func (f *Follower) Fetch(ctx context.Context, load func(*fleet.ImageReader, Snapshot) error) error {
+	return f.retry(ctx, "There is no snapshot to begin with yet", func() error { return f.fetch(ctx, load) },
+		func(err error) bool { return err == nil || errors.Is(err, errLoad) })
+}
+
+// errLoad says that what was downloaded could not be made a state.
+var errLoad = errors.New("load a snapshot of the fleet")
+
+func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snapshot) error) error {
+	r, err := f.find(ctx, f.js)
+	if err != nil {
+		return err
+	}
+	s, err := r.newest(ctx)
+	if err != nil {
+		return err
+	}
+	parts := readParts(ctx, r.objects, s.Object, s.Parts)
+	defer parts.close()
+	im, err := fleet.ReadImage(parts)
+	if err != nil {
+		return err
+	}
+	defer im.Close()
+	if im.Point != s.Point {
+		return fmt.Errorf("%w: the snapshot that is announced as that of block %d is of block %d", fleet.ErrDamaged, s.Point.Revision, im.Revision)
+	}
+	if err := load(im, s); err != nil {
+		return fmt.Errorf("%w: %w", errLoad, err)
+	}
+	return nil
+}
+
+// Run brings moves to a replica until ctx ends, or until its state cannot follow: then the error wraps
+// [ErrBeginAgain].
+func (f *Follower) Run(ctx context.Context, replica Replica) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer f.verify.begin(f, replica, cancel)()
+	go f.listen(ctx, f.watch)
+	if f.verify.replica != nil {
+		go f.listen(ctx, f.watchSnapshots)
+	}
+	err := f.retry(ctx, "Following the fleet is interrupted", func() error { return f.follow(ctx, replica) },
+		func(err error) bool {
+			return errors.Is(err, ErrBeginAgain) || errors.Is(err, errApply) || errors.Is(err, fleet.ErrDiffers)
+		})
+	switch {
+	case errors.Is(context.Cause(ctx), ErrBeginAgain):
+		return context.Cause(ctx)
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, fleet.ErrDiffers) && !errors.Is(err, ErrBeginAgain) && !errors.Is(err, errApply):
+		return fmt.Errorf("%w: %w", ErrBeginAgain, err)
+	}
+	return err
+}
+
+// listen hears what is said, again and again until ctx ends.
+func (f *Follower) listen(ctx context.Context, watch func(context.Context) error) {
+	for ctx.Err() == nil {
+		watch(ctx) //nolint:errcheck // it is tried again
+		pause(ctx, retryAfter)
+	}
+}
+
+// watch hears what the publisher says of itself.
+func (f *Follower) watch(ctx context.Context) error {
+	return f.watchKey(ctx, f.leaseBucket(), leaseKey, f.heard)
+}
+
+func (f *Follower) watchKey(ctx context.Context, of, key string, heard func([]byte)) error {
+	bucket, err := f.js.KeyValue(ctx, of)
+	if err != nil {
+		return err
+	}
+	w, err := bucket.Watch(ctx, key, jetstream.IgnoreDeletes())
+	if err != nil {
+		return err
+	}
+	defer w.Stop() //nolint:errcheck // it ends with the connection
+	// The library hears only after ten seconds that a server has forgotten the watch.
+	again := f.conn.StatusChanged(nats.CONNECTED)
+	defer f.conn.RemoveStatusListener(again)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again:
+			return errors.New("the connection was broken")
+		case e, ok := <-w.Updates():
+			if !ok {
+				return errors.New("the watch has ended")
+			}
+			if e == nil {
+				continue // all that was there has come
+			}
+			heard(e.Value())
+		}
+	}
+}
+
+// errApply says that a replica failed, not the stream.
+var errApply = errors.New("apply the fleet's moves")
+
+// follow finds where the state stands in the stream, and goes on from there.
+func (f *Follower) follow(ctx context.Context, replica Replica) error {
+	r, err := f.find(ctx, f.js)
+	if err != nil {
+		return err
+	}
+	head, final := replica.Head()
+	f.applied(head)
+	from, last, err := r.search(ctx, final.Revision)
+	if err != nil {
+		return err
+	}
+	walk := &walk{Follower: f, replica: replica, rooms: r}
+	if err := walk.run(ctx, from, last); !errors.Is(err, errNotMet) {
+		return err
+	}
+	// The head is of a branch that no message tells of. A block before it may be there.
+	walk.back = true
+	return walk.run(ctx, from, last)
+}
+
+// search returns the sequence of the first message of a move that leads to a revision or beyond, as far as
+// moves lead forward, and of the last message.
+func (r *rooms) search(ctx context.Context, revision uint64) (from, last uint64, err error) {
+	info, err := r.moves.Info(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the state of the stream: %w", err)
+	}
+	low, high := max(1, info.State.FirstSeq), info.State.LastSeq+1
+	for low < high {
+		middle := low + (high-low)/2
+		m, err := r.moves.GetMsg(ctx, middle)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			low = middle + 1 // it was dropped meanwhile
+			continue
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("read message %d: %w", middle, err)
+		}
+		h, _, err := fleet.ReadHeader(m.Data)
+		if err != nil {
+			return 0, 0, fmt.Errorf("message %d: %w", middle, err)
+		}
+		if h.To.Revision >= revision {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low, info.State.LastSeq, nil
+}
+
+// walk goes through the stream's messages.
+type walk struct {
+	*Follower
+	rooms
+	replica Replica
+	reader  *fleet.Reader
+	back    bool // the head may be left for a block before it
+	met     bool // the head was met: all that follows is applied
+	told    bool // the message that came last ended a move
+}
+
+// errNotMet says that no message tells what follows the head.
+var errNotMet = errors.New("the stream does not tell what follows the head")
+
+// run reads messages from a sequence on. In those up to last, or with the next one, the head must be met.
+func (w *walk) run(ctx context.Context, from, last uint64) error {
+	var err error
+	if w.reader, err = fleet.NewReader(w.Limits); err != nil {
+		return err
+	}
+	defer w.reader.Close()
+	c, err := w.moves.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+	})
+	if err != nil {
+		return fmt.Errorf("read the stream from message %d: %w", from, err)
+	}
+	messages, err := c.Messages(jetstream.PullMaxMessages(pullMessages), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
+	if err != nil {
+		return fmt.Errorf("read the stream from message %d: %w", from, err)
+	}
+	defer messages.Stop()
+	stop := context.AfterFunc(ctx, messages.Stop)
+	defer stop()
+	for {
+		m, err := messages.Next()
+		if err != nil {
+			return fmt.Errorf("read the stream: %w", err)
+		}
+		about, err := m.Metadata()
+		if err != nil {
+			return fmt.Errorf("read the stream: %w", err)
+		}
+		at := about.Sequence.Stream
+		if err := w.read(ctx, m.Data()); err != nil {
+			return fmt.Errorf("message %d: %w", at, err)
+		}
+		if !w.met && w.told && at > last { // what is new does not follow the head either
+			return w.lost(errNotMet)
+		}
+	}
+}
+
+// How the messages are asked for: so many at once, of a megabyte each at most. (Asked for by bytes, a message
+// larger than what is left of them is never sent.)
+const (
+	pullMessages  = 16
+	pullExpiry    = 10 * time.Second
+	pullHeartbeat = time.Second
+)
+
+// lost says that the replica cannot go on from its head.
+func (w *walk) lost(err error) error {
+	if !w.back {
+		return err
+	}
+	head, _ := w.replica.Head()
+	return fmt.Errorf("%w: %w: block %d (%s)", ErrBeginAgain, err, head.Revision, head.ID)
+}
+
+func (w *walk) read(ctx context.Context, message []byte) error {
+	m, err := w.reader.Read(message)
+	switch {
+	case errors.Is(err, fleet.ErrLine) && w.met:
+		return fmt.Errorf("%w: %w", ErrBeginAgain, err)
+	case errors.Is(err, fleet.ErrLine): // the head may be on the line that follows
+		w.reader.Forget()
+		m, err = w.reader.Read(message)
+	}
+	if err != nil {
+		return err
+	}
+	w.told = m != nil
+	if m == nil || len(m.Blocks) == 0 {
+		return nil
+	}
+	return w.apply(ctx, m)
+}
+
+// apply applies what the replica does not have of a move.
+func (w *walk) apply(ctx context.Context, m *fleet.Move) error {
+	head, final := w.replica.Head()
+	base, blocks := m.Base(), m.Blocks
+	for i := range blocks {
+		if blocks[i].Point == head {
+			base, blocks, w.met = head, blocks[i+1:], true
+			break
+		}
+	}
+	if base == head {
+		w.met = true
+	}
+	if !w.met && w.back && base.Revision >= final.Revision {
+		w.met = true // if the replica knows it, which Apply says
+	}
+	if !w.met || len(blocks) == 0 {
+		return nil
+	}
+	if err := w.replica.Apply(ctx, base, blocks, m.Final); err != nil {
+		switch {
+		case errors.Is(err, fleet.ErrDiffers) || ctx.Err() != nil:
+			return err
+		case errors.Is(err, fleet.ErrDamaged): // the message is whole: its publisher has made it so
+			return fmt.Errorf("%w: %w", fleet.ErrDiffers, err)
+		}
+		return fmt.Errorf("%w: %w", errApply, err)
+	}
+	w.applied(blocks[len(blocks)-1].Point)
+	w.verify.applied(blocks[len(blocks)-1].Point)
+	return nil
+}

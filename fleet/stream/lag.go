@@ -1,0 +1,31 @@
+package stream
+
+import (
+	"encoding/json"
+	"time"
+
+	"tarn/fleet"
+)
+
+// heard notes what the publisher says of itself.
+func (f *Follower) heard(text []byte) {
+	var p Publishing
+	if json.Unmarshal(text, &p) != nil {
+		return // whoever wrote it is no publisher
+	}
+	f.change(func(l *Lag) { l.Publisher, l.Heard = p, time.Now() })
+	f.verify.due.Store(p.Due)
+}
+
+func (f *Follower) applied(p fleet.Point) { f.change(func(l *Lag) { l.Applied = p }) }
+
+// change replaces what is known. Two goroutines do so.
+func (f *Follower) change(fn func(*Lag)) {
+	for {
+		old := f.lag.Load()
+		next := *old
+		if fn(&next); f.lag.CompareAndSwap(old, &next) {
+			return
+		}
+	}
+}

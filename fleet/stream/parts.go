@@ -1,0 +1,185 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tarn/fleet"
+)
+
+// A snapshot is kept as objects of this many bytes, but for the last. A server refuses what comes faster than it can
+// write, from 128 MiB on, and one object has to come within a time: both are far away for a part.
+const partBytes = 16 << 20
+
+// How long a part may take in one try, and in all of them. A server that is started again, or another one of its
+// cluster, goes on within that time.
+const (
+	partTime  = 20 * time.Second
+	partsTime = 2 * time.Minute
+)
+
+func partName(object string, i int) string { return object + "/" + strconv.Itoa(i) }
+
+// partWriter writes parts to the object store.
+type partWriter struct {
+	ctx     context.Context
+	objects jetstream.ObjectStore
+	object  string
+	bytes   uint64 // so far, of all parts
+	parts   int
+	buf     []byte // of the next one
+}
+
+// Write returns when all parts that it fills are with the servers.
+func (w *partWriter) Write(p []byte) (n int, err error) {
+	for len(p) > 0 {
+		k := min(len(p), partBytes-len(w.buf))
+		w.buf, p, n = append(w.buf, p[:k]...), p[k:], n+k
+		if len(w.buf) < partBytes {
+			continue
+		}
+		if err := w.flush(); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// flush writes what is left as the last part.
+func (w *partWriter) flush() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	name := partName(w.object, w.parts)
+	err := tryPart(w.ctx, func(ctx context.Context) error {
+		_, err := w.objects.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(w.buf))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write object %s: %w", name, err)
+	}
+	w.bytes += uint64(len(w.buf))
+	w.parts++
+	w.buf = w.buf[:0]
+	return nil
+}
+
+// partReader reads parts, one ahead.
+type partReader struct {
+	ctx     context.Context
+	cancel  context.CancelFunc
+	objects jetstream.ObjectStore
+	object  string
+	next    int // what is on its way
+	parts   int
+	coming  chan part
+	buf     []byte // the rest of the one that has come
+}
+
+type part struct {
+	data []byte
+	err  error
+}
+
+// readParts begins to read. Who calls it closes the reader.
+func readParts(ctx context.Context, objects jetstream.ObjectStore, object string, parts int) *partReader {
+	r := &partReader{objects: objects, object: object, parts: parts, coming: make(chan part, 1)}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	r.ask()
+	return r
+}
+
+// close lets what is on its way end by itself.
+func (r *partReader) close() { r.cancel() }
+
+func (r *partReader) ask() {
+	if r.next == r.parts {
+		close(r.coming)
+		return
+	}
+	name := partName(r.object, r.next)
+	go func() {
+		var p part
+		p.err = tryPart(r.ctx, func(ctx context.Context) (err error) {
+			p.data, err = r.get(ctx, name)
+			return err
+		})
+		if p.err != nil {
+			p.err = fmt.Errorf("%w: object %s: %w", ErrInterrupted, name, p.err)
+		}
+		r.coming <- p
+	}()
+}
+
+// get reads a part, which is not larger than parts are.
+func (r *partReader) get(ctx context.Context, name string) ([]byte, error) {
+	object, err := r.objects.Get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer object.Close() //nolint:errcheck // it was read
+	info, err := object.Info()
+	if err == nil && info.Size > partBytes {
+		err = fmt.Errorf("%w: it has %d bytes", fleet.ErrDamaged, info.Size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(object, partBytes+1))
+}
+
+// Read waits for the next bytes, for as long as the tries of one part take.
+func (r *partReader) Read(b []byte) (int, error) {
+	for len(r.buf) == 0 {
+		select {
+		case <-r.ctx.Done():
+			return 0, context.Cause(r.ctx)
+		case p, ok := <-r.coming:
+			if !ok {
+				return 0, io.EOF
+			}
+			if p.err != nil {
+				r.coming <- p // so is each later read answered
+				return 0, p.err
+			}
+			r.buf = p.data
+			r.next++
+			r.ask()
+		}
+	}
+	n := copy(b, r.buf)
+	r.buf = r.buf[n:]
+	return n, nil
+}
+
+// ErrInterrupted says that a snapshot could not be read to its end. What was made of it is of no use; who begins again finds
+// the newest one.
+var ErrInterrupted = errors.New("a snapshot could not be read to its end")
+
+// tryPart tries to move a part, again and again where servers come and go.
+func tryPart(ctx context.Context, try func(context.Context) error) error {
+	for begun := time.Now(); ; pause(ctx, retryAfter) {
+		once, cancel := context.WithTimeout(ctx, partTime)
+		err := try(once)
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, fleet.ErrDamaged):
+			return err
+		case errors.Is(err, jetstream.ErrObjectNotFound):
+			return fmt.Errorf("%w: newer snapshots have taken its place meanwhile", err)
+		case time.Since(begun) > partsTime:
+			return fmt.Errorf("for %v: %w", partsTime, err)
+		}
+	}
+}

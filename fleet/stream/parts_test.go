@@ -1,0 +1,182 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tarn/fleet/server"
+	"tarn/internal/loopback"
+)
+
+// object puts bytes into the object store of a fleet, whose server listens.
+func object(t *testing.T, n int, so server.Options) (*rooms, *server.Server, []byte) {
+	t.Helper()
+	s, err := server.Start(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	f, err := NewFollower(Options{Name: "test", Servers: []string{"nats://" + so.Listen}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	place, err := f.place(t.Context(), f.js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.create(t.Context(), f.js, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, n)
+	rand.NewChaCha8([32]byte{}).Read(b) //nolint:errcheck // it never fails
+	w := &partWriter{ctx: t.Context(), objects: r.objects, object: "one"}
+	if _, err := io.Copy(w, iotest.HalfReader(bytes.NewReader(b))); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.flush(); err != nil || w.bytes != uint64(n) || w.parts != (n+partBytes-1)/partBytes {
+		t.Fatalf("%d parts of %d bytes: %v", w.parts, w.bytes, err)
+	}
+	return &r, s, b
+}
+
+// A snapshot may take longer to load than a request may to be answered.
+func TestPartsWaitForTheirReader(t *testing.T) {
+	t.Parallel()
+	r, _, want := object(t, 3*partBytes+1, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	d := readParts(t.Context(), r.objects, "one", 4)
+	defer d.close()
+	got, err := io.ReadAll(iotest.OneByteReader(io.LimitReader(d, 1000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(requestTime + time.Second)
+	rest, err := io.ReadAll(d)
+	if got = append(got, rest...); err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("%d of %d bytes came: %v", len(got), len(want), err)
+	}
+}
+
+// A server that is started again goes on.
+func TestPartsGoOnAfterARestart(t *testing.T) {
+	t.Parallel()
+	o := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	r, s, want := object(t, 5*partBytes, o)
+	d := readParts(t.Context(), r.objects, "one", 5)
+	defer d.close()
+	got := make([]byte, partBytes/2)
+	if _, err := io.ReadFull(d, got); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	again := make(chan error, 1)
+	time.AfterFunc(2*time.Second, func() {
+		s, err := server.Start(o)
+		if err == nil {
+			t.Cleanup(s.Stop)
+		}
+		again <- err
+	})
+	rest, err := io.ReadAll(d)
+	if got = append(got, rest...); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d of %d bytes came: %v", len(got), len(want), err)
+	}
+	if err := <-again; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A part that was replaced meanwhile, and one that nobody waits for any more, end at once.
+func TestPartsEnd(t *testing.T) {
+	t.Parallel()
+	r, s, _ := object(t, 5*partBytes, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	if err := r.objects.Delete(t.Context(), partName("one", 3)); err != nil {
+		t.Fatal(err)
+	}
+	d := readParts(t.Context(), r.objects, "one", 5)
+	defer d.close()
+	for range 2 {
+		if n, err := io.Copy(io.Discard, d); !errors.Is(err, jetstream.ErrObjectNotFound) {
+			t.Errorf("after %d bytes, without part 3: %v", n, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	other := readParts(ctx, r.objects, "one", 3)
+	defer other.close()
+	if _, err := io.ReadFull(other, make([]byte, partBytes)); err != nil {
+		t.Fatal(err)
+	}
+	s.Stop()
+	time.AfterFunc(100*time.Millisecond, cancel)
+	begun := time.Now()
+	if _, err := io.Copy(io.Discard, other); !errors.Is(err, context.Canceled) || time.Since(begun) > requestTime {
+		t.Errorf("a download that was given up ended after %v with %v", time.Since(begun), err)
+	}
+}
+
+// What newer snapshots have replaced stays for a while, what was never announced does not, and nothing is left of it.
+func TestOldSnapshotsAreDropped(t *testing.T) {
+	t.Parallel()
+	r, _, _ := object(t, 2*partBytes, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	ctx := t.Context()
+	put := func(name string) {
+		t.Helper()
+		w := &partWriter{ctx: ctx, objects: r.objects, object: name}
+		if _, err := w.Write(make([]byte, partBytes+1)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	there := func(want ...string) {
+		t.Helper()
+		if err := r.dropSnapshots(ctx); err != nil {
+			t.Fatal(err)
+		}
+		list, err := r.objects.List(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range list {
+			got = append(got, o.Name)
+		}
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Fatalf("there are %q, not %q", got, want)
+		}
+	}
+	announce := func(name string, stay time.Duration) {
+		t.Helper()
+		put(name)
+		if err := r.announce(ctx, Snapshot{Object: name}, stay); err != nil {
+			t.Fatal(err)
+		}
+	}
+	announce("a", time.Hour)
+	announce("b", time.Hour) // a stays
+	there("a/0", "a/1", "b/0", "b/1")
+	announce("c", time.Nanosecond) // b does not
+	put("never")
+	there("a/0", "a/1", "c/0", "c/1")
+	announce("c", time.Nanosecond) // of the same block again
+	there("a/0", "a/1", "c/0", "c/1")
+	info, err := r.objectStream.Info(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const chunk = 128 << 10
+	if want := uint64(2 * (partBytes/chunk + 1 + 2)); info.State.Msgs != want {
+		t.Errorf("the object store has %d messages, not %d", info.State.Msgs, want)
+	}
+}

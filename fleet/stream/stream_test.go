@@ -1,0 +1,184 @@
+package stream
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"tarn/fleet"
+)
+
+var (
+	streamSeed   = flag.Uint64("stream.seed", 1, "seed of random work; 0 is of the clock")
+	streamBlocks = flag.Int("stream.blocks", 300, "blocks of random work")
+)
+
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := *streamSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("repeat with -stream.seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// Replicas of all engines have the node's rows, whatever forks there are, and from whichever block they begin.
+func TestReplicasFollow(t *testing.T) {
+	r := seeded(t)
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	script := newScript(r, *streamBlocks, 6)
+	n := newNode(t, 1<<30)
+	g := newGroup(t)
+	p := NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: 300 * time.Millisecond})
+	g.run(p.Run)
+	var replicas []*replica
+	join := func() {
+		x := &replica{t: t, images: len(replicas)}
+		replicas = append(replicas, x)
+		g.run(func(ctx context.Context) error { return x.live(ctx, o) })
+	}
+	join()
+	for i := 0; i < len(script); {
+		k := min(len(script), i+1+r.IntN(4))
+		if err := n.apply(script[i:k]...); err != nil {
+			t.Fatal(err)
+		}
+		i = k
+		time.Sleep(time.Duration(r.IntN(10)) * time.Millisecond)
+		if len(replicas) < 4 && i > len(script)/5*len(replicas) {
+			join()
+		}
+	}
+	last := len(script) - 1
+	for i, x := range replicas {
+		eventually(t, "a replica at the head", func() bool { return x.at(script[last].Point) })
+		if err := x.same(script, last); err != nil {
+			t.Fatalf("replica %d: %v", i, err)
+		}
+	}
+	for i, x := range replicas {
+		if x.images != i+1 {
+			t.Errorf("replica %d has loaded %d snapshots", i, x.images-i)
+		}
+	}
+}
+
+// A publisher that ends at any moment, and begins again with no memory of what it has published, goes on where it
+// was; a second one takes its place.
+func TestPublishersTakeEachOthersPlace(t *testing.T) {
+	r := seeded(t)
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	script := newScript(r, *streamBlocks, 6)
+	nodes := []*node{newNode(t, 1<<30), newNode(t, 1<<30)}
+	g := newGroup(t)
+	x := &replica{t: t}
+	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
+	var turns [2]*group
+	begin := func(i int) {
+		turns[i] = newGroup(t)
+		p := NewPublisher(PublisherOptions{Options: o, Source: nodes[i], SnapshotEvery: time.Hour})
+		turns[i].run(p.Run)
+	}
+	begin(0)
+	begin(1)
+	done := [2]int{}
+	for done[0] < len(script) || done[1] < len(script) {
+		i := r.IntN(2)
+		k := min(len(script), done[i]+1+r.IntN(5), done[1-i]+20)
+		if k <= done[i] {
+			continue
+		}
+		if err := nodes[i].apply(script[done[i]:k]...); err != nil {
+			t.Fatal(err)
+		}
+		done[i] = k
+		time.Sleep(time.Duration(r.IntN(10)) * time.Millisecond)
+		if r.IntN(len(script)/6) == 0 {
+			j := r.IntN(2)
+			turns[j].stop()
+			begin(j)
+		}
+	}
+	last := len(script) - 1
+	eventually(t, "the replica at the head", func() bool { return x.at(script[last].Point) })
+	if err := x.same(script, last); err != nil {
+		t.Fatal(err)
+	}
+	if x.images != 1 {
+		t.Errorf("the replica began again %d times", x.images-1)
+	}
+}
+
+// A replica that begins before there is a single block follows when they come.
+func TestAReplicaWaitsForTheFirstBlock(t *testing.T) {
+	r := seeded(t)
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	script := newScript(r, 20, 0)
+	n := newNode(t, 1<<30)
+	n.line.Show(fleet.Point{})
+	g := newGroup(t)
+	g.run(NewPublisher(PublisherOptions{Options: o, Source: n}).Run)
+	x := &replica{t: t}
+	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
+	eventually(t, "the state without a block", func() bool { return x.at(fleet.Point{}) })
+	time.Sleep(time.Second)
+	for i, b := range script {
+		if err := n.apply(b); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		eventually(t, "the next block", func() bool { return x.at(script[i].Point) })
+	}
+}
+
+// What the line's memory has lost cannot be told: a new line begins, and replicas with it.
+func TestALineBeginsAnewWhereSomethingIsMissing(t *testing.T) {
+	r := seeded(t)
+	dir := t.TempDir()
+	o, s := fleetOf(t, dir)
+	script := newScript(r, 160, 0)
+	n := newNode(t, 1<<20)
+	g := newGroup(t)
+	x := &replica{t: t}
+	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
+	p := NewPublisher(PublisherOptions{Options: o, Source: n})
+	turn := newGroup(t)
+	turn.run(p.Run)
+	for _, b := range script[:40] { // a snapshot is one when its block cannot be taken back any more
+		if err := n.apply(b); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	eventually(t, "the replica at block 40", func() bool { return x.at(script[39].Point) })
+	turn.stop()
+	// Long enough without a publisher that the memory does not have all of it.
+	if err := n.apply(script[40:80]...); err != nil {
+		t.Fatal(err)
+	}
+	n.line = fleet.NewLine(n.ledger.head(), n.ledger.store.Tables, 1<<30)
+	turn = newGroup(t)
+	turn.run(p.Run)
+	for i := 80; i < 160; i++ {
+		if err := n.apply(script[i]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	eventually(t, "the replica at the head", func() bool { return x.at(script[159].Point) })
+	if err := x.same(script, 159); err != nil {
+		t.Fatal(err)
+	}
+	if x.images != 2 {
+		t.Errorf("the replica has loaded %d snapshots, not 2", x.images)
+	}
+	turn.stop()
+	g.stop()
+	s.Stop()
+}

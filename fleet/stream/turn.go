@@ -1,0 +1,329 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"tarn/fleet"
+)
+
+// turn is the time for which a publisher holds its place.
+type turn struct {
+	*Publisher
+	rooms
+	js     jetstream.JetStream
+	line   atomic.Uint64
+	window window
+	writer *fleet.Writer
+	at     fleet.Point // the block of this node's line that was published last
+
+	uploaded chan uploaded // a snapshot whose upload has ended; nil if none is under way
+	waiting  *Snapshot     // one whose block is not irreversible yet
+	next     time.Time     // when the next is due
+}
+
+type uploaded struct {
+	Snapshot
+	err error
+}
+
+// moveBytes is about how large a move becomes where many blocks wait.
+const moveBytes = 1 << 20
+
+// run publishes from where the stream ends.
+func (t *turn) run(ctx context.Context) error {
+	end, err := t.readTail(ctx)
+	if err != nil {
+		return err
+	}
+	t.window = window{js: t.js, subject: t.movesSubject(), last: end.sequence}
+	defer t.drain(ctx)
+	switch at, err := t.start(ctx, end); {
+	case errors.Is(err, fleet.ErrGap):
+		if err := t.begin(ctx, end, err); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		t.at = at
+		if t.writer, err = fleet.NewWriter(end.Header, t.Limits); err != nil {
+			return err
+		}
+		t.line.Store(end.Line)
+		t.log.Info("Publishing to the fleet", "fleet", t.Name, "from", t.at.Revision, "move", end.Number+1)
+	}
+	return t.publish(ctx)
+}
+
+// drain waits for what is on its way, so that who reads the stream next finds where it ends.
+func (t *turn) drain(ctx context.Context) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaseTime)
+	defer done()
+	for len(t.window.futures) > 0 && t.window.wait(ctx) == nil {
+	}
+}
+
+// lookBack is how many messages are looked through for a block that this node knows, after a fork during
+// which another node published.
+const lookBack = 2000
+
+// start finds the block from which this node's line can tell what follows: the head of the stream, or a block
+// before it, if the stream's head is on a branch that this node has left or never had. An error wraps
+// [fleet.ErrGap] if there is none.
+func (t *turn) start(ctx context.Context, end tail) (fleet.Point, error) {
+	if end.Number == 0 {
+		return fleet.Point{}, fmt.Errorf("%w: the stream is empty", fleet.ErrGap)
+	}
+	line := t.Source.Line()
+	for {
+		if line.Knows(end.To) {
+			return end.To, nil
+		}
+		head, _ := line.Head()
+		if head.Revision > end.To.Revision {
+			return t.searchBack(ctx, end)
+		}
+		// The node before was ahead of this one.
+		select {
+		case <-ctx.Done():
+			return fleet.Point{}, context.Cause(ctx)
+		case <-line.Shown():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (t *turn) searchBack(ctx context.Context, end tail) (fleet.Point, error) {
+	line := t.Source.Line()
+	for at := end.sequence; at > 0 && at+lookBack > end.sequence; at-- {
+		m, err := t.moves.GetMsg(ctx, at)
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		if err != nil {
+			return fleet.Point{}, fmt.Errorf("read message %d: %w", at, err)
+		}
+		h, _, err := fleet.ReadHeader(m.Data)
+		if err != nil {
+			return fleet.Point{}, fmt.Errorf("message %d: %w", at, err)
+		}
+		if h.Line != end.Line {
+			break
+		}
+		if line.Knows(h.Base) {
+			return h.Base, nil
+		}
+	}
+	return fleet.Point{}, fmt.Errorf("%w: none of the blocks that were published last is in this node's memory", fleet.ErrGap)
+}
+
+// begin begins a new line, with a snapshot.
+func (t *turn) begin(ctx context.Context, end tail, why error) error {
+	if end.Number > 0 {
+		t.log.Warn("The fleet's stream begins again with a snapshot; replicas load it", "fleet", t.Name, "reason", why)
+	}
+	line := newLine()
+	for {
+		begun := time.Now()
+		s, err := t.snapshot(ctx, line)
+		if err == nil {
+			err = t.awaitFinal(ctx, s.Point)
+		}
+		if errors.Is(err, fleet.ErrGap) {
+			t.log.Warn("The snapshot is made again", "fleet", t.Name, "reason", err)
+			pause(ctx, time.Since(begun)) // half of the time is the others'
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.Sequence = t.window.last + 1
+		if t.writer, err = fleet.NewWriter(fleet.Header{Line: line, To: s.Point}, t.Limits); err != nil {
+			return err
+		}
+		if err := t.announce(ctx, s, t.stay()); err != nil {
+			return err
+		}
+		t.at = s.Point
+		t.line.Store(line)
+		t.next = time.Now().Add(t.SnapshotEvery)
+		t.log.Info("A new line of the fleet's stream begins", "fleet", t.Name, "block", s.Point.Revision, "snapshot", s.Bytes)
+		return nil
+	}
+}
+
+// leastStay is how long a replica may take at least to load a snapshot. Where the next ones come later, it may take the
+// time between two.
+const leastStay = 10 * time.Minute
+
+func (p *Publisher) stay() time.Duration { return max(p.SnapshotEvery, leastStay) }
+
+// snapshot uploads the head's state, and deletes what nobody needs any more.
+func (t *turn) snapshot(ctx context.Context, line uint64) (s Snapshot, err error) {
+	if err := t.dropSnapshots(ctx); err != nil {
+		return s, err
+	}
+	im, err := t.Source.Image(ctx)
+	t.due.Store(false)
+	if err != nil {
+		return s, fmt.Errorf("take a snapshot: %w", err)
+	}
+	if err := t.sameChain(ctx, im.Chain); err != nil {
+		return s, errors.Join(err, im.View.Close())
+	}
+	s, err = t.upload(ctx, line, im)
+	return s, errors.Join(err, im.View.Close())
+}
+
+// errOtherChain says that another chain has the fleet's name.
+var errOtherChain = errors.New("the fleet has another chain: give this node's another name, or delete what the servers keep of it")
+
+// sameChain tells whether the fleet's snapshots are of this chain.
+func (t *turn) sameChain(ctx context.Context, chain fleet.ID) error {
+	newest, err := t.newest(ctx)
+	switch {
+	case errors.Is(err, errNoSnapshot) || errors.Is(err, fleet.ErrDamaged):
+		return nil
+	case err == nil && newest.Chain != chain:
+		err = fmt.Errorf("%w: it is %s, this node's is %s", errOtherChain, newest.Chain, chain)
+	}
+	return err
+}
+
+// awaitFinal waits until a block is irreversible. An error wraps [fleet.ErrGap] if another one became it, or if the
+// line does not have what followed it any more.
+func (t *turn) awaitFinal(ctx context.Context, p fleet.Point) error {
+	line := t.Source.Line()
+	for {
+		isFinal, err := decided(line, p)
+		if isFinal || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-line.Shown():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// decided tells whether a block is irreversible.
+func decided(line *fleet.Line, p fleet.Point) (bool, error) {
+	_, final := line.Head()
+	if !line.Has(p) {
+		return false, fmt.Errorf("%w: block %d (%s) is not on the node's branch any more, or too long ago", fleet.ErrGap, p.Revision, p.ID)
+	}
+	return final.Revision >= p.Revision, nil
+}
+
+// publish publishes what comes, until something fails.
+func (t *turn) publish(ctx context.Context) error {
+	line := t.Source.Line()
+	for {
+		m, err := line.Next(t.at, moveBytes)
+		if errors.Is(err, fleet.ErrGap) {
+			return err // the next turn begins a new line
+		}
+		if err != nil {
+			return err
+		}
+		if m != nil {
+			if err := t.send(ctx, m); err != nil {
+				return err
+			}
+			t.at = m.To()
+			continue
+		}
+		if len(t.window.futures) == 0 {
+			t.kept.Store(&fleet.Point{Revision: t.at.Revision, ID: t.at.ID})
+		}
+		if err := t.tendSnapshots(ctx); err != nil {
+			return err
+		}
+		ok, failed := t.window.oldest()
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-line.Shown():
+		case ack := <-ok:
+			if err := t.window.take(ack); err != nil {
+				return err
+			}
+		case err := <-failed:
+			return fmt.Errorf("publish: %w", err)
+		case u := <-t.uploaded:
+			t.uploaded = nil
+			if u.err != nil {
+				t.next = time.Now().Add(min(t.SnapshotEvery, snapshotAgain))
+				t.log.Warn("A snapshot for replicas failed", "fleet", t.Name, "again", t.next, "error", u.err)
+				continue
+			}
+			t.waiting = &u.Snapshot
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// snapshotAgain is how long after a failed snapshot the next one begins, at most.
+const snapshotAgain = time.Minute
+
+func (t *turn) send(ctx context.Context, m *fleet.Move) error {
+	list, err := t.writer.Write(m)
+	if err != nil {
+		return err
+	}
+	for part, message := range list {
+		if err := t.window.send(ctx, t.writer.Last(), part, message); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tendSnapshots begins a snapshot when it is due, and announces one whose block has become irreversible.
+func (t *turn) tendSnapshots(ctx context.Context) error {
+	if t.waiting != nil {
+		switch isFinal, err := decided(t.Source.Line(), t.waiting.Point); {
+		case err != nil: // another branch has won; the next one is due now
+			t.waiting, t.next = nil, time.Now()
+		case isFinal:
+			s := *t.waiting
+			t.waiting = nil
+			if err := t.announce(ctx, s, t.stay()); err != nil {
+				return err
+			}
+			t.log.Info("Replicas begin with a newer snapshot", "fleet", t.Name, "block", s.Point.Revision, "bytes", s.Bytes)
+		}
+	}
+	if t.next.IsZero() {
+		t.next = time.Now().Add(t.SnapshotEvery)
+	}
+	if t.uploaded != nil || t.waiting != nil || time.Now().Before(t.next) {
+		return nil
+	}
+	if !t.due.Swap(true) { // replicas hear of it first
+		t.next = time.Now().Add(min(dueTime, t.SnapshotEvery/2))
+		return nil
+	}
+	t.next = time.Now().Add(t.SnapshotEvery)
+	// What follows the snapshot's block comes after what was published up to now, or before it, which is no harm: a
+	// replica leaves out what it has.
+	sequence, done := t.window.last+1, make(chan uploaded, 1)
+	t.uploaded = done
+	go func() {
+		s, err := t.snapshot(ctx, t.line.Load())
+		s.Sequence = sequence
+		done <- uploaded{s, err}
+	}()
+	return nil
+}
+
+// dueTime is how long replicas are told that a snapshot is due before it is taken: three renewals of the place.
+const dueTime = 3 * leaseRenew
