@@ -69,6 +69,11 @@ func (c *Chain) commit(b *consensus.BlockState, v *finality.Validation) error {
 	if err := c.state.Push(); err != nil {
 		return fmt.Errorf("finish block %d: %w", b.BlockNum, err)
 	}
+	if c.hooks.pushed {
+		if err := c.hooks.tellPushed(changedRows(c.store), b); err != nil {
+			return err
+		}
+	}
 	c.report = *done.Report()
 	c.stand(b, v)
 	if b.PrecedesProper() && !b.IsProper() {
@@ -159,7 +164,7 @@ func (c *Chain) validatePending(p *Prepared) error {
 	}
 	pending.Report().Total = time.Since(start)
 	if c.batch.open {
-		c.batch.add(c.head, p.State, pending)
+		c.batch.add(c.head, p.State, pending, c.hooks.pushed)
 		c.worked += pending.Report().Total
 		c.stand(p.State, c.validation)
 		return nil

@@ -215,13 +215,16 @@ func (c *Chain) LogIrreversible() error {
 			return err
 		}
 	}
-	if len(branch) == 0 {
-		return nil
+	if len(branch) > 0 {
+		if err := c.advanceRoot(branch[0].ID); err != nil {
+			return err
+		}
+		if err := c.logs.obsolete(branch[0].BlockNum); err != nil {
+			return err
+		}
 	}
-	if err := c.advanceRoot(branch[0].ID); err != nil {
-		return err
-	}
-	return c.logs.obsolete(branch[0].BlockNum)
+	c.hooks.settled()
+	return nil
 }
 
 // advanceRoot makes a block that is in the log the root of the fork database.

@@ -1,11 +1,14 @@
 package chain
 
 import (
+	"fmt"
+
 	"tarn/antelope/consensus"
 	"tarn/antelope/deepmind"
 	"tarn/antelope/execute"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/store"
 )
 
 // Hooks are functions that a chain calls when something has happened, on the writer's
@@ -26,8 +29,17 @@ type Hooks struct {
 	// too: the one who keeps a history. On an error the block does not become the
 	// head, and the node cannot go on.
 	Record func(*Executed) error
+	// Adopted comes in the place of Record with each block that another node has executed ([Follower.Adopt]).
+	Adopted func(*Adopted) error
 	// Changes asks that what Record gets says what the block changed.
 	Changes bool
+	// Pushed comes when the state is that of a block, or in a replay of the last of several that
+	// are one revision, and before it can be irreversible. rows tells what they changed
+	// ([store.Store.Changes]), until Pushed returns. On an error the node cannot go on.
+	Pushed func(blocks []*consensus.BlockState, rows ChangedRows) error
+	// Settled comes when the head is where it stays until the next block comes, over a switch of forks too, and what
+	// is irreversible is in the log; in a replay after each revision.
+	Settled func()
 	// AcceptedHeader comes when a block is in the fork database, AcceptedBlock when
 	// its state is the head's: after a switch of forks again for each block.
 	AcceptedHeader func(*consensus.BlockState)
@@ -43,6 +55,9 @@ type Hooks struct {
 	Roots bool
 }
 
+// ChangedRows calls a function for each row that a revision changed.
+type ChangedRows func(func(t store.Table, key, value []byte, present bool) error) error
+
 // Executed is a block whose transactions were executed. Who gets it may keep it.
 type Executed struct {
 	Block  *consensus.BlockState
@@ -55,11 +70,78 @@ type Executed struct {
 	Changes *state.Changes // nil if nobody asks for them
 }
 
+// Entry says to which history belongs what one node tells another of a block.
+type Entry uint8
+
+// The entries that nodes tell each other. Each is packed as its history packs it.
+const (
+	EntryTraces   Entry = 1 + iota // of transactions, in the state history
+	EntryDeltas                    // of tables, in the state history
+	EntryActions                   // Executed.Actions, for the state history's finality data
+	EntryTraceAPI                  // of the trace API
+)
+
+// Entries are what the histories of another node have of a block.
+type Entries map[Entry][]byte
+
+// Size is how many bytes they take.
+func (e Entries) Size() (n int64) {
+	for _, b := range e {
+		n += int64(len(b))
+	}
+	return n
+}
+
+// Packing makes the entry of a block. Any goroutine may call Pack, which changes nothing.
+type Packing struct {
+	Entry Entry
+	Pack  func(*Executed) ([]byte, error)
+}
+
+// Adopted is a block that another node has executed. The entries' bytes are valid until the hook returns.
+type Adopted struct {
+	Block   *consensus.BlockState
+	Final   bool // it is irreversible already
+	Entries Entries
+}
+
 // Rough sizes in memory, in bytes.
 const (
 	blockBytes = 4096
 	traceBytes = 700 // of an action, without its data
 )
+
+// changeBytes is about what a changed row takes in memory, in bytes, without its value.
+const changeBytes = 250
+
+// Size is about how much memory the block takes with the traces of its transactions and what it changed, in bytes.
+func (x *Executed) Size() int64 {
+	n := x.TracesSize()
+	c := x.Changes
+	if c == nil {
+		return n
+	}
+	n += int64(len(c.Metadata)+len(c.Tables)+len(c.Permissions)+len(c.Links)+len(c.Limits)+len(c.Usages)+len(c.Deferred)) * changeBytes
+	for i := range c.Rows {
+		for _, r := range [...]*state.ContractRow{c.Rows[i].Old, c.Rows[i].New} {
+			if r != nil {
+				n += changeBytes + int64(len(r.Value))
+			}
+		}
+	}
+	for i := range c.Indices {
+		n += int64(len(c.Indices[i])) * 2 * changeBytes
+	}
+	for i := range c.Codes {
+		if c.Codes[i].New != nil {
+			n += int64(len(*c.Codes[i].New))
+		}
+	}
+	for i := range c.Accounts {
+		n += changeBytes + int64(len(c.Accounts[i].New.ABI))
+	}
+	return n
+}
 
 // TracesSize is about how much memory the block and the traces of its transactions take, in
 // bytes.
@@ -81,6 +163,7 @@ func (c *Chain) Subscribe(h Hooks) {
 	c.hooks.list = append(c.hooks.list, h)
 	c.hooks.applied = c.hooks.applied || h.Applied != nil
 	c.hooks.records = c.hooks.records || h.Record != nil
+	c.hooks.pushed = c.hooks.pushed || h.Pushed != nil
 	if h.Tracer != nil {
 		c.hooks.tracer = h.Tracer
 	}
@@ -99,11 +182,11 @@ func (c *Chain) Subscribe(h Hooks) {
 // hooks are all subscribers, and what they ask for together. Each event is fanned out
 // here and nowhere else.
 type hooks struct {
-	list             []Hooks
-	applied, records bool // somebody has these
-	changes          bool
-	roots            bool
-	tracer           deepmind.Tracer // nil for nobody
+	list                     []Hooks
+	applied, records, pushed bool // somebody has these
+	changes                  bool
+	roots                    bool
+	tracer                   deepmind.Tracer // nil for nobody
 }
 
 func (h *hooks) begin(head *consensus.BlockState) error {
@@ -145,6 +228,43 @@ func (h *hooks) record(b *Executed) error {
 		}
 	}
 	return nil
+}
+
+func (h *hooks) adopted(b *Adopted) error {
+	for i := range h.list {
+		if f := h.list[i].Adopted; f != nil {
+			if err := f(b); err != nil {
+				return fmt.Errorf("record block %d: %w", b.Block.BlockNum, err)
+			}
+		}
+	}
+	return nil
+}
+
+// changedRows are the rows that the head's revision has changed.
+func changedRows(st store.Store) ChangedRows {
+	return func(each func(t store.Table, key, value []byte, present bool) error) error {
+		return st.Changes(nil, each)
+	}
+}
+
+func (h *hooks) tellPushed(rows ChangedRows, blocks ...*consensus.BlockState) error {
+	for i := range h.list {
+		if f := h.list[i].Pushed; f != nil {
+			if err := f(blocks, rows); err != nil {
+				return fmt.Errorf("tell of block %d: %w", blocks[len(blocks)-1].BlockNum, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (h *hooks) settled() {
+	for i := range h.list {
+		if f := h.list[i].Settled; f != nil {
+			f()
+		}
+	}
 }
 
 func (h *hooks) acceptedHeader(b *consensus.BlockState) {

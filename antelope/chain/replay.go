@@ -35,9 +35,13 @@ func (c *Chain) Replay(b *types.SignedBlock, candidates []*execute.Candidate, st
 	if err := c.validate(&Prepared{bs, candidates}, status); err != nil {
 		return fmt.Errorf("replay block %d: %w", bs.BlockNum, err)
 	}
-	if status == execute.Irreversible && !c.batch.open {
-		return c.store.Commit(uint64(bs.BlockNum))
+	if status != execute.Irreversible || c.batch.open {
+		return nil
 	}
+	if err := c.store.Commit(uint64(bs.BlockNum)); err != nil {
+		return err
+	}
+	c.hooks.settled()
 	return nil
 }
 
@@ -55,16 +59,21 @@ type batch struct {
 // batched is a block of a batch, with the root of its actions by Savanna's rules, or who computes it.
 type batched struct {
 	state  *consensus.HeaderState
-	hasher *execute.Hasher // nil if the root is there
+	block  *consensus.BlockState // nil if nobody is told of it
+	hasher *execute.Hasher       // nil if the root is there
 	root   types.Checksum256
 }
 
-// add adds a block that has been executed, and the one before it.
-func (b *batch) add(before *consensus.BlockState, s *consensus.BlockState, done *execute.Block) {
+// add adds a block that has been executed, and the one before it. It is kept if somebody is told of it.
+func (b *batch) add(before *consensus.BlockState, s *consensus.BlockState, done *execute.Block, keep bool) {
 	if len(b.blocks) == 0 {
 		b.before = before.HeaderState
 	}
-	b.blocks = append(b.blocks, batched{s.HeaderState, done.Hasher(), done.Savanna()})
+	x := batched{state: s.HeaderState, hasher: done.Hasher(), root: done.Savanna()}
+	if keep {
+		x.block = s
+	}
+	b.blocks = append(b.blocks, x)
 	b.receipts += done.Executed()
 }
 
@@ -94,6 +103,7 @@ func (c *Chain) endBatch() error {
 	if err != nil {
 		return errors.Join(err, c.dropBatch())
 	}
+	done := c.batch
 	c.batch, c.validation = batch{}, v
 	if err := c.state.SetHead(c.Standing().Append(nil)); err != nil {
 		return err
@@ -101,10 +111,27 @@ func (c *Chain) endBatch() error {
 	if err := c.state.Push(); err != nil {
 		return fmt.Errorf("finish blocks up to %d: %w", c.head.BlockNum, err)
 	}
+	if c.hooks.pushed {
+		if err := c.hooks.tellPushed(changedRows(c.store), done.told()...); err != nil {
+			return err
+		}
+	}
 	if err := c.store.Commit(c.store.Head()); err != nil {
 		return err
 	}
-	return c.store.SetRevision(uint64(c.head.BlockNum))
+	if err := c.store.SetRevision(uint64(c.head.BlockNum)); err != nil {
+		return err
+	}
+	c.hooks.settled()
+	return nil
+}
+
+// told are the blocks of the batch, where somebody is told of them.
+func (b *batch) told() (blocks []*consensus.BlockState) {
+	for i := range b.blocks {
+		blocks = append(blocks, b.blocks[i].block)
+	}
+	return blocks
 }
 
 // check waits for the roots of the blocks' actions, and compares what headers say of them. It returns

@@ -51,6 +51,7 @@ func (c *Chain) Resume(
 			return err
 		}
 	}
+	c.hooks.settled()
 	return c.store.Publish()
 }
 

@@ -73,7 +73,7 @@ func Groups() []Group {
 		{"eosio::signature_provider_plugin", signatureProvider()},
 		{"eosio::state_history_plugin", stateHistory()},
 		{"eosio::trace_api_plugin", traceAPI()},
-		{own, ownOptions()},
+		{own, slices.Concat(ownOptions(), fleetOptions())},
 		{application, applicationOptions()},
 	}
 }

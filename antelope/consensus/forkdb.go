@@ -258,6 +258,16 @@ func (f *ForkDatabase) claim(s *HeaderState) {
 	}
 }
 
+// NoteFinal lets a tree know that a proper block of it is irreversible, as another node's tree knows: a block of a branch
+// that is not here may have claimed it.
+func NoteFinal(f *ForkDatabase, id types.Checksum256) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.blocks[id] != nil && types.BlockNum(id) > types.BlockNum(f.final) {
+		f.final = id
+	}
+}
+
 // FinalBranch returns the blocks above the root that are irreversible, from the newest one down, on a branch that ends
 // with a block of the tree: of a proper block what any block of the tree has claimed, if it is on that branch, else
 // what the block itself says (Spring: controller_impl::log_irreversible).

@@ -51,24 +51,31 @@ func version() Version {
 // Command is the nodeos subcommand. Its arguments are nodeos' own, read by
 // nodeos' rules, but for a tool in the first place.
 func Command() *cobra.Command {
-	c := &cobra.Command{
-		Use: "nodeos",
-		Short: "An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`, " +
-			"`nodeos snapshot`",
-		Args:               cobra.ArbitraryArgs,
-		DisableFlagParsing: true,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 && (args[0] == "block-log" || args[0] == "snapshot") {
-				tool := Tools()
-				tool.SilenceUsage, tool.SilenceErrors = true, true
-				tool.SetArgs(args)
-				tool.SetOut(c.OutOrStdout())
-				tool.SetErr(c.ErrOrStderr())
-				return tool.ExecuteContext(c.Context())
-			}
-			return run(c.Context(), args, streams{out: c.OutOrStdout(), err: c.ErrOrStderr()})
-		},
-	}
+	return newCommand("An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`, "+
+		"`nodeos snapshot`", func(c *cobra.Command, args []string) error {
+		if len(args) > 0 && (args[0] == "block-log" || args[0] == "snapshot") {
+			tool := Tools()
+			tool.SilenceUsage, tool.SilenceErrors = true, true
+			tool.SetArgs(args)
+			tool.SetOut(c.OutOrStdout())
+			tool.SetErr(c.ErrOrStderr())
+			return tool.ExecuteContext(c.Context())
+		}
+		return run(c.Context(), args, streams{out: c.OutOrStdout(), err: c.ErrOrStderr()})
+	})
+}
+
+// Replica is the subcommand of a replica of a nodeos. Its arguments are nodeos' own.
+func Replica() *cobra.Command {
+	return newCommand("A replica of an Antelope node: it answers the same API from a state of its own, and executes no block "+
+		"(see --help, and fleet-server there)", func(c *cobra.Command, args []string) error {
+		return runAs(c.Context(), args, streams{out: c.OutOrStdout(), err: c.ErrOrStderr()}, true)
+	})
+}
+
+// newCommand makes a command whose arguments are nodeos' own, which shells can complete.
+func newCommand(short string, start func(*cobra.Command, []string) error) *cobra.Command {
+	c := &cobra.Command{Use: "nodeos", Short: short, Args: cobra.ArbitraryArgs, DisableFlagParsing: true, RunE: start}
 	for _, g := range config.Groups() {
 		for _, o := range g.Options {
 			synopsis.Add(c, []synopsis.Option{o.Synopsis()})

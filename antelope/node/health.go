@@ -70,11 +70,11 @@ func (c *health) ready(now time.Time) error {
 func healthEndpoints(ready func() error) []dialect.Endpoint {
 	return []dialect.Endpoint{
 		// They have no turn to wait for: who asks wants to know of this moment.
-		{Path: "/healthz", Category: dialect.All, Text: true, Hidden: true, Waits: true,
+		{Path: "/healthz", Category: dialect.All, Text: true, Hidden: true, Waits: true, AnyHost: true,
 			Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
 				return http.StatusOK, append(b, "alive\n"...)
 			}},
-		{Path: "/readyz", Category: dialect.All, Text: true, Hidden: true, Waits: true,
+		{Path: "/readyz", Category: dialect.All, Text: true, Hidden: true, Waits: true, AnyHost: true,
 			Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
 				if err := ready(); err != nil {
 					return http.StatusServiceUnavailable, append(append(b, err.Error()...), '\n')

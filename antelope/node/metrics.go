@@ -14,6 +14,7 @@ import (
 	"tarn/antelope/producer"
 	"tarn/antelope/ship"
 	"tarn/antelope/tracelog"
+	"tarn/fleet/member"
 	"tarn/serve/exposition"
 	"tarn/vitals"
 )
@@ -28,6 +29,7 @@ type metrics struct {
 	waiting     func() uint64                         // scheduled transactions in the state
 	history     func() (ship.Stats, ship.ServerStats) // nil if none is kept
 	traces      func() tracelog.Stats                 // nil if none are recorded
+	fleet       *member.Member                        // nil for none
 	information []string                              // labels of nodeos_info
 
 	served  sync.Map // target of requests -> *atomic.Uint64
@@ -138,6 +140,7 @@ func (m *metrics) append(b []byte) []byte {
 	m.blocksTimes.append(w)
 	m.producers.append(w)
 	m.certificates.append(w)
+	m.fleet.Append(w, uint64(head.Num))
 	m.vitals.Append(w)
 	if m.history != nil {
 		kept, served := m.history()
@@ -348,7 +351,8 @@ func (n *Node) scheduledCount() uint64 {
 // newMetrics returns the metrics of a node that begins to serve, and has them told what
 // happens. Of h only the versions are used.
 func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *metrics {
-	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduledCount, blocksTimes: newBlocksTimes(), answers: newAnswers()}
+	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduledCount, blocksTimes: newBlocksTimes(), answers: newAnswers(),
+		fleet: n.fleet.part}
 	if network != nil {
 		m.network = network.Metrics
 	}

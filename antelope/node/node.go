@@ -65,6 +65,8 @@ type Node struct {
 
 	historyServer *ship.Server // once the node serves
 
+	fleet members
+
 	saver      *lifecycle.Saver
 	unfinished atomic.Bool    // the state is marked: no image holds the whole snapshot yet
 	finishing  sync.WaitGroup // who waits for that image
@@ -79,6 +81,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 		return nil, err
 	}
 	n = &Node{o: o}
+	n.fleet.n = n
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.closeFiles())
@@ -101,6 +104,9 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := n.openLogs(); err != nil {
 		return n, err
 	}
+	if err := n.fleet.open(); err != nil {
+		return n, err
+	}
 	co := o.Chain
 	co.Log, co.Blocks, co.Reversible, co.StopAt = o.Log, blocks{n.log}, n.reversible, o.TerminateAt
 	if o.DeepMind != nil {
@@ -114,6 +120,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := errors.Join(n.openHistory(), n.openTraces()); err != nil {
 		return n, err
 	}
+	n.fleet.hook()
 	if n.chain.Head() == nil {
 		return n, n.begin(ctx)
 	}
@@ -159,29 +166,45 @@ const snapshotNote = "snapshot "
 // loaded again.
 func (n *Node) dropUnfinished(note string) error {
 	path, ok := strings.CutPrefix(note, snapshotNote)
-	if !ok {
+	switch {
+	case note == fleetNote && n.o.Fleet != nil && n.o.Fleet.Replica:
+		n.o.Log.Warn("The replica ended before the fleet's snapshot was saved; the newest one is loaded")
+		if err := clearFolder(n.o.BlocksDir, engine.LockFile); err != nil { // those that came after it
+			return err
+		}
+	case ok:
+		var err error
+		if n.again, err = againFrom(&n.o, path); err != nil {
+			return err
+		}
+	default:
 		return &store.FormatError{Path: n.o.StateDir,
 			Detail: "a conversion into this folder has not finished; run it again, " +
 				"or give the folder up with --replay-blockchain"}
-	}
-	if n.o.Snapshot == "" {
-		n.o.Snapshot = path
-	}
-	asked, err := filepath.Abs(n.o.Snapshot)
-	if err != nil {
-		return err
-	}
-	n.again = asked == path
-	n.o.Log.Warn("The node ended while it loaded a snapshot; the snapshot is loaded again", "snapshot", n.o.Snapshot)
-	if _, err := os.Stat(n.o.Snapshot); err != nil {
-		return fmt.Errorf(
-			"%w; name another file with --snapshot, or replay the block log instead with --replay-blockchain", err)
 	}
 	lock, err := engine.Lock(n.o.StateDir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(engine.Remove(n.o.StateDir), lock.Close())
+}
+
+// againFrom makes a node begin with the snapshot that was being loaded, or with another one that is asked for. It tells
+// whether it is the same.
+func againFrom(o *Options, path string) (same bool, err error) {
+	if o.Snapshot == "" {
+		o.Snapshot = path
+	}
+	asked, err := filepath.Abs(o.Snapshot)
+	if err != nil {
+		return false, err
+	}
+	o.Log.Warn("The node ended while it loaded a snapshot; the snapshot is loaded again", "snapshot", o.Snapshot)
+	if _, err := os.Stat(o.Snapshot); err != nil {
+		return false, fmt.Errorf(
+			"%w; name another file with --snapshot, or replay the block log instead with --replay-blockchain", err)
+	}
+	return asked == path, nil
 }
 
 // openState opens the state. One that a snapshot was being loaded into when the
@@ -217,6 +240,9 @@ var errNoGenesis = errors.New(
 
 // begin gives an empty state its first block: a snapshot's, or the genesis.
 func (n *Node) begin(ctx context.Context) error {
+	if n.fleet.part.Follower() != nil {
+		return n.fleet.begin(ctx)
+	}
 	if n.o.Snapshot != "" {
 		return n.loadSnapshot(ctx)
 	}
@@ -513,6 +539,7 @@ func (n *Node) closeFiles() error {
 		errs = append(errs, n.store.Close())
 	}
 	n.finishing.Wait()
+	n.fleet.part.Close()
 	if n.reversible != nil {
 		errs = append(errs, n.reversible.Close())
 	}

@@ -12,6 +12,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
+	"tarn/fleet/member"
 	"tarn/store/engine"
 )
 
@@ -38,6 +39,7 @@ type Options struct {
 	History  *History          // nil for none
 	Traces   *tracelog.Options // nil for none
 	DeepMind io.Writer         // told all that the chain does, a line at a time; nil for nothing
+	Fleet    *member.Options   // nil for none
 	Recovery time.Duration     // how long the blocks after the last checkpoint may take to be applied again; 0 for any time
 
 	IntegrityHashOnStart bool
@@ -69,6 +71,9 @@ func (o *Options) Validate() error {
 	}
 	if o.Traces != nil {
 		errs = append(errs, o.Traces.Files.Validate())
+	}
+	if o.Fleet != nil {
+		errs = append(errs, o.Fleet.Validate())
 	}
 	blocks := o.Blocks
 	blocks.Dir = o.BlocksDir

@@ -18,6 +18,8 @@ import (
 	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
+	"tarn/fleet/member"
+	"tarn/fleet/stream"
 	"tarn/internal/exit"
 	"tarn/internal/machine"
 	"tarn/internal/tty"
@@ -42,10 +44,14 @@ type invocation struct {
 	starting func() error // ends what answers at the API's addresses before Serve; nil for nothing
 }
 
-// run runs nodeos until it is told to stop, or its work is done. The errors that it
-// returns have an exit code, and have been logged.
-func run(ctx context.Context, args []string, s streams) error {
+// run runs nodeos until it is told to stop, or its work is done. The errors that it returns have an exit code, and have
+// been logged.
+func run(ctx context.Context, args []string, s streams) error { return runAs(ctx, args, s, false) }
+
+// runAs runs nodeos, or a replica of one.
+func runAs(ctx context.Context, args []string, s streams, replica bool) error {
 	l := &invocation{version: version(), manager: systemd.FromEnvironment()}
+	l.replica = replica
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -55,7 +61,7 @@ func run(ctx context.Context, args []string, s streams) error {
 	if err != nil {
 		logs := newLogs(s, false)
 		if c != nil {
-			err = (&settings{Config: c, logs: logs}).mistakes(err, l.version)
+			err = (&settings{Config: c, logs: logs, replica: replica}).mistakes(err, l.version)
 		}
 		return l.end(logs.Logger(""), err)
 	}
@@ -188,15 +194,28 @@ func (l *invocation) end(log *slog.Logger, err error) error {
 	return exit.Said(config.ExitOther)
 }
 
-// live opens the node, brings it to its head, serves, and closes it.
-func (l *invocation) live(ctx context.Context) (err error) {
+// live lives as long as the node is to; that of a replica may have to begin again.
+func (l *invocation) live(ctx context.Context) error {
 	for _, n := range l.Notices {
 		l.log.Warn(n)
 	}
 	if done, err := l.reports(); done {
 		return err
 	}
+	err := l.once(ctx, false)
+	for (errors.Is(err, stream.ErrBeginAgain) || errors.Is(err, stream.ErrInterrupted)) && ctx.Err() == nil {
+		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot", "reason", err)
+		member.Rest(ctx)
+		err = l.once(ctx, true)
+	}
+	return err
+}
+
+// once opens the node, brings it to its head, serves, and closes it. again says that its state and its blocks are
+// given up first.
+func (l *invocation) once(ctx context.Context, again bool) (err error) {
 	o, err := l.options()
+	o.DeleteAllBlocks = o.DeleteAllBlocks || again
 	services, e := l.services(&o, l.version)
 	for _, line := range services.mistakes() {
 		l.log.Error(line)

@@ -116,6 +116,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	// The writer comes last to its end: until then the others may ask it.
 	writer := make(chan error, 1)
 	running.Go(func() { writer <- p.Run(ctx) })
+	n.fleet.serve(ctx, p, answerer(server), running.Go, cancel)
 	if network != nil {
 		running.Go(func() {
 			if err := network.Run(ctx); err != nil {
@@ -203,6 +204,9 @@ func (n *Node) server(
 	if c.Log == nil {
 		c.Log = n.o.Log
 	}
+	if n.fleet.part.Follower() != nil {
+		c.Forward = n.fleet.ask
+	}
 	if h.Plugins&rpc.TestControl != 0 {
 		k := &killer{log: n.o.Log, end: end, head: func() types.BlockTimestamp { return n.chain.Head().Header.Timestamp }}
 		n.chain.Subscribe(k.hooks())
@@ -222,7 +226,7 @@ func (n *Node) server(
 	server := dialect.New(o, rpc.Faults)
 	api = rpc.New(c)
 	return server, errors.Join(api.Register(server),
-		server.Add(healthEndpoints(func() error { return health.ready(time.Now()) })...))
+		server.Add(healthEndpoints(func() error { return cmp.Or(health.ready(time.Now()), n.fleet.behind(health.head().Num)) })...))
 }
 
 // httpLog takes the lines of the API.

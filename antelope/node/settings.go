@@ -34,6 +34,7 @@ type settings struct {
 	stop func(error)
 	// looking means that there are mistakes: others are looked for, and nothing is made.
 	looking bool
+	replica bool // of a fleet
 }
 
 // mistakes are all that the options, the files that they name and logging.json have wrong,
@@ -158,6 +159,7 @@ func (s *settings) options() (o Options, err error) {
 		func() (err error) { o.Genesis, err = s.genesis(); return err },
 		func() (err error) { o.History, err = s.history(); return err },
 		func() (err error) { o.Traces, err = s.traces(); return err },
+		func() (err error) { o.Fleet, err = s.fleet(); return err },
 		func() error { return o.Validate() },
 	} {
 		errs = append(errs, part())

@@ -45,6 +45,9 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 		}
 	}
 	out.Version = v
+	if s.replica {
+		err = errors.Join(err, s.follow(&out))
+	}
 	if s.Plugins.Enabled("eosio::http_plugin") {
 		var e error
 		out.HTTP, e = s.http(v, len(out.Producer.Producers) > 0)

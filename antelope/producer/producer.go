@@ -281,7 +281,12 @@ func (p *Producer) Do(ctx context.Context, f func(*chain.Chain) error) error {
 			return err
 		}
 		defer p.schedule()
-		return f(p.chain)
+		before := p.chain.Head()
+		err := f(p.chain)
+		if p.chain.Head() != before {
+			p.between()
+		}
+		return err
 	})
 }
 

@@ -68,6 +68,9 @@ type asked interface{ ~struct{ *query } }
 // handler returns what serves c.
 func (a *API) handler(c call) dialect.Handler {
 	return func(r *dialect.Request, b []byte) (int, []byte) {
+		if a.Forward != nil && c.category == ChainRW {
+			return a.forward(&c, r, b)
+		}
 		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take}
 		out, err := c.run(&q, r.Body, b)
 		if busy := new(serve.Busy); errors.As(err, &busy) {
@@ -80,6 +83,16 @@ func (a *API) handler(c call) dialect.Handler {
 		}
 		return c.status, out
 	}
+}
+
+// forward has another node answer a request.
+func (a *API) forward(c *call, r *dialect.Request, b []byte) (int, []byte) {
+	status, answer, err := a.Forward(r, b)
+	if err != nil {
+		a.Log.Debug("exception while forwarding a request", "path", c.path, "error", err)
+		return a.fault(b, err)
+	}
+	return status, answer
 }
 
 // public is what clients get of an error. Those of the node's own files are the

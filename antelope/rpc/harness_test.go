@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,10 +18,12 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
+	"tarn/antelope/replica"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/dialect"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/fleet"
 	"tarn/internal/conversation"
 	"tarn/store"
 	"tarn/store/page"
@@ -84,6 +87,8 @@ type node struct {
 	api    *rpc.API
 	server *dialect.Server
 	base   string
+
+	options dialect.Options
 }
 
 func must(t testing.TB, err error) {
@@ -137,6 +142,7 @@ func (n *node) start(o dialect.Options) *node {
 	if o.MaxConnections == 0 {
 		o.MaxConnections = -1
 	}
+	n.options = o
 	n.server = dialect.New(o, rpc.Faults)
 	n.api = rpc.New(n.config)
 	must(n.t, n.api.Register(n.server))
@@ -191,8 +197,37 @@ func (n *node) expect(path, body string, status int, want string) {
 	}
 }
 
-// play asks what a file of testdata says, and compares the answers.
+// play asks what a file of testdata says, and compares the answers: those of the node, and of a replica.
 func (n *node) play(file string) {
+	n.t.Helper()
+	n.playOwn(file)
+	if n.maker != nil {
+		n.twin().playOwn(file)
+	}
+}
+
+// twin is a replica with the same API, whose state is what the node's views show.
+func (n *node) twin() *node {
+	n.t.Helper()
+	v, err := n.store.View()
+	must(n.t, err)
+	head := n.maker.Chain.Head().HeaderState
+	var file bytes.Buffer
+	_, err = fleet.WriteImage(&file, fleet.ImageHeader{Ledger: replica.Ledger, Point: replica.PointOf(head)}, v, func(int64) error { return nil })
+	must(n.t, errors.Join(err, v.Close()))
+	im, err := fleet.ReadImage(&file)
+	must(n.t, err)
+	defer im.Close()
+	x := &node{t: n.t, store: volatile(n.t), log: n.log, config: n.config}
+	c, err := chain.Open(x.store, chain.Options{Options: execute.Options{Features: n.config.Features}})
+	must(n.t, err)
+	n.t.Cleanup(func() { c.Close() })
+	must(n.t, replica.Load(c, x.store, im, func(int64) error { return nil }))
+	x.config.Chain = c
+	return x.start(n.options)
+}
+
+func (n *node) playOwn(file string) {
 	n.t.Helper()
 	file = filepath.Join("testdata", file)
 	list, err := conversation.Read(file)

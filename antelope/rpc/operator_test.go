@@ -97,7 +97,7 @@ func TestTheOperatorsCalls(t *testing.T) {
 	op := &operator{}
 	n.config.Producer = op
 	n.start(dialect.Options{})
-	n.play("operator.txt")
+	n.playOwn("operator.txt") // it changes what it asks about
 	if op.spacing != 0 || op.from == nil || op.from[0] != 10 || op.limit != 3 {
 		t.Errorf("asked for every %d, from %v, %d", op.spacing, op.from, op.limit)
 	}

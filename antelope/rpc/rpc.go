@@ -238,6 +238,10 @@ type Config struct {
 	ReadOnly        bool          // send_read_only_transaction is served (read-only-threads > 0)
 	Irreversible    bool          // read-mode = irreversible
 	Log             *slog.Logger
+
+	// Forward has another node answer what must reach the chain, of a node that only follows: it appends that
+	// node's answer and returns its status. Nil for a node that answers itself.
+	Forward func(r *dialect.Request, b []byte) (status int, answer []byte, err error)
 }
 
 // API answers the calls. Its methods may be called by all goroutines.

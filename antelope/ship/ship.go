@@ -20,6 +20,7 @@
 package ship
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -96,12 +97,22 @@ func (h *History) logs() (list []*shiplog.Log) {
 	return list
 }
 
-// job is what is written in one go: a block, or the whole state of a block.
+// job is what is written in one go: a block, that was executed here or elsewhere, or the whole state of a block.
 type job struct {
-	block        *chain.Executed
+	block        *consensus.BlockState
+	executed     *chain.Executed // nil for elsewhere
+	entries      chain.Entries   // what another node has of it
 	view         *state.View
 	id, prev     types.Checksum256
 	irreversible wire.Position
+}
+
+// entry is what of a block belongs in a log.
+func (j *job) entry(e chain.Entry, pack func(*chain.Executed) ([]byte, error)) ([]byte, error) {
+	if j.executed == nil {
+		return j.entries[e], nil
+	}
+	return pack(j.executed)
 }
 
 // tip is where the history stands.
@@ -174,8 +185,30 @@ func Remove(o Options) error {
 // Hooks are what the chain tells. Source comes from the same chain.
 func (h *History) Hooks(s Source) chain.Hooks {
 	h.source = s
-	return chain.Hooks{Begin: h.begin, Record: h.record, Changes: h.state != nil}
+	return chain.Hooks{Begin: h.begin, Record: h.record, Adopted: h.adopted, Changes: h.state != nil}
 }
+
+// Packings make the entries of the logs that are kept, for another node's history.
+func (h *History) Packings() (list []chain.Packing) {
+	if h.traces != nil {
+		list = append(list, chain.Packing{Entry: chain.EntryTraces, Pack: packTraces(h.o.Debug)})
+	}
+	if h.state != nil {
+		list = append(list, chain.Packing{Entry: chain.EntryDeltas, Pack: packDeltas})
+	}
+	if h.finality != nil {
+		list = append(list, chain.Packing{Entry: chain.EntryActions, Pack: packActions})
+	}
+	return list
+}
+
+func packTraces(debug bool) func(*chain.Executed) ([]byte, error) {
+	return func(x *chain.Executed) ([]byte, error) { return wire.AppendTraces(nil, x.Transactions, debug) }
+}
+
+func packDeltas(x *chain.Executed) ([]byte, error) { return wire.AppendDeltas(nil, x.Changes), nil }
+
+func packActions(x *chain.Executed) ([]byte, error) { return x.Actions.Append(nil), nil }
 
 // begin records the whole state of the head if there is no history of it, and checks
 // that the history goes on from there.
@@ -190,13 +223,8 @@ func (h *History) begin(head *consensus.BlockState) error {
 			return err
 		}
 	}
-	for _, l := range h.logs() {
-		if l.Empty() {
-			continue
-		}
-		if err := follows(l, at); err != nil {
-			return err
-		}
+	if _, err := h.Follows(head); err != nil {
+		return err
 	}
 	h.sayMissing(head)
 	if h.state == nil || !h.state.Empty() {
@@ -209,6 +237,31 @@ func (h *History) begin(head *consensus.BlockState) error {
 	}
 	if err := h.recorder.Put(job{view: v, id: head.ID, prev: head.Header.Previous}, 0); err != nil {
 		return errors.Join(err, v.Close())
+	}
+	return nil
+}
+
+// Follows says why a chain that begins at a head cannot go on with the history; nil if it can. some tells whether
+// anything is kept.
+func (h *History) Follows(head *consensus.BlockState) (some bool, err error) {
+	for _, l := range h.logs() {
+		if l.Empty() || l == h.finality && head.Finality == nil { // which is cleared then
+			continue
+		}
+		some = true
+		if err := follows(l, wire.Position{Num: head.BlockNum, ID: head.ID}); err != nil {
+			return some, err
+		}
+	}
+	return some, nil
+}
+
+// Clear takes back all that is kept, before the chain begins. What is in an archive is the operator's.
+func (h *History) Clear() error {
+	for _, l := range h.logs() {
+		if err := l.Clear(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -269,11 +322,49 @@ func follows(l *shiplog.Log, head wire.Position) error {
 
 // record hands a block over to be written.
 func (h *History) record(x *chain.Executed) error {
-	j := job{block: x, id: x.Block.ID, prev: x.Block.Header.Previous}
+	j := job{block: x.Block, executed: x, id: x.Block.ID, prev: x.Block.Header.Previous}
 	if j.irreversible.Num, j.irreversible.ID = h.source.Irreversible(); x.Status == execute.Irreversible {
 		j.irreversible = wire.Position{Num: x.Block.BlockNum, ID: x.Block.ID}
 	}
-	return h.recorder.Put(j, sizeOf(x))
+	return h.recorder.Put(j, x.Size())
+}
+
+// ErrNoEntry says that another node tells of a block without what a history here is to keep.
+var ErrNoEntry = errors.New("the fleet tells of a block without its state history")
+
+// adopted hands a block over that another node has executed.
+func (h *History) adopted(x *chain.Adopted) error {
+	entries := make(chain.Entries)
+	for _, p := range h.Packings() {
+		b, ok := x.Entries[p.Entry]
+		switch {
+		case !ok:
+			return fmt.Errorf("%w: its node ran without %s then. Once there is a snapshot of a node that has it, start with "+
+				"--delete-all-blocks --delete-state-history", ErrNoEntry, option(p.Entry))
+		case p.Entry == chain.EntryActions && len(b) != len(types.Checksum256{}):
+			return fmt.Errorf("%w: a root of actions of %d bytes", chain.ErrOtherState, len(b))
+		}
+		entries[p.Entry] = bytes.Clone(b)
+	}
+	j := job{block: x.Block, entries: entries, id: x.Block.ID, prev: x.Block.Header.Previous}
+	if j.irreversible.Num, j.irreversible.ID = h.source.Irreversible(); x.Final {
+		j.irreversible = wire.Position{Num: x.Block.BlockNum, ID: x.Block.ID}
+	}
+	return h.recorder.Put(j, adoptedBytes+entries.Size())
+}
+
+// adoptedBytes is about what a block of another node takes beside its entries.
+const adoptedBytes = 4096
+
+// option is what has a node keep an entry.
+func option(e chain.Entry) string {
+	switch e {
+	case chain.EntryTraces:
+		return "trace-history"
+	case chain.EntryDeltas:
+		return "chain-state-history"
+	}
+	return "finality-data-history"
 }
 
 // Sync waits until all blocks that were told are written, and makes them durable.
@@ -308,22 +399,23 @@ func (h *History) sync() (err error) {
 
 // block packs a block, appends it to the logs, and shows it to sessions.
 func (h *History) block(j job) error {
-	x := &recorded{Position: wire.Position{Num: j.block.Block.BlockNum, ID: j.id}, prev: j.prev, irreversible: j.irreversible}
-	if b := j.block.Block.Block; b != nil {
+	x := &recorded{Position: wire.Position{Num: j.block.BlockNum, ID: j.id}, prev: j.prev, irreversible: j.irreversible}
+	if b := j.block.Block; b != nil {
 		x.block = b.Append(nil)
 	}
 	var err error
 	if h.traces != nil {
-		if x.traces, err = wire.AppendTraces(nil, j.block.Transactions, h.o.Debug); err == nil {
+		if x.traces, err = j.entry(chain.EntryTraces, packTraces(h.o.Debug)); err == nil {
 			err = put(h.traces, x, x.traces)
 		}
 	}
 	if err == nil && h.state != nil {
-		x.deltas = wire.AppendDeltas(nil, j.block.Changes)
-		err = put(h.state, x, x.deltas)
+		if x.deltas, err = j.entry(chain.EntryDeltas, packDeltas); err == nil {
+			err = put(h.state, x, x.deltas)
+		}
 	}
 	if err == nil && h.finality != nil {
-		err = h.finalityOf(j.block, x)
+		err = h.finalityOf(&j, x)
 	}
 	if err != nil {
 		return fmt.Errorf("write the state history of block %d: %w", x.Num, err)
@@ -332,14 +424,14 @@ func (h *History) block(j job) error {
 		h.shelf.drop(x.Num)
 	}
 	h.recent.add(x)
-	h.advance(x.Position, j.irreversible, j.block.Block.Finality != nil)
+	h.advance(x.Position, j.irreversible, j.block.Finality != nil)
 	return nil
 }
 
 // finalityOf appends the finality data of a block. Before Savanna's rules there is none, and none
 // stays of blocks that came in other places (Spring: state_history_plugin_impl::store_finality_data).
-func (h *History) finalityOf(b *chain.Executed, x *recorded) error {
-	if b.Block.Finality == nil {
+func (h *History) finalityOf(j *job, x *recorded) error {
+	if j.block.Finality == nil {
 		if h.finality.Empty() {
 			return nil
 		}
@@ -347,7 +439,11 @@ func (h *History) finalityOf(b *chain.Executed, x *recorded) error {
 		h.shelf.drop(0)
 		return err
 	}
-	x.finality = b.Block.Finality.AppendData(nil, b.Actions)
+	actions, err := j.entry(chain.EntryActions, packActions)
+	if err != nil {
+		return err
+	}
+	x.finality = j.block.Finality.AppendData(nil, types.Checksum256(actions))
 	return put(h.finality, x, x.finality)
 }
 

@@ -279,6 +279,12 @@ func (s *State) Undo() error {
 	return nil
 }
 
+// Refresh forgets all rows that are kept decoded: the store has others. No session is open.
+func (s *State) Refresh() {
+	s.contract.resetCursors()
+	s.forget()
+}
+
 func (s *State) forget() {
 	for _, c := range s.caches {
 		c.forget()
@@ -325,6 +331,29 @@ func (s *State) Push() error {
 		r.squash()
 	}
 	return nil
+}
+
+// Replace makes the next revision of rows that another state had, which change puts into the store.
+// check gets what SetHead stored there last; its error, as that of change, leaves the state as it was. No session is open.
+func (s *State) Replace(change func(store.Store) error, check func(head []byte) error) error {
+	if err := errors.Join(s.Flush(), s.store.Begin()); err != nil {
+		return err
+	}
+	err := change(s.store)
+	if err == nil {
+		var head []byte
+		if head, err = s.Head(); err == nil {
+			err = check(head)
+		}
+	}
+	if err == nil {
+		err = s.store.Push()
+	}
+	if err != nil {
+		err = errors.Join(err, s.store.Undo())
+	}
+	s.Refresh()
+	return err
 }
 
 // SetHead stores what the chain needs to go on from this block (its header state),

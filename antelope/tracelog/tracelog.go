@@ -15,6 +15,7 @@
 package tracelog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
+	"tarn/antelope/serial"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
@@ -62,6 +64,9 @@ type History struct {
 	finder   *finder
 	keeper   *keeper
 
+	// beginning keeps the first checkpoint of a state that was loaded, and the files' beginning, apart.
+	beginning sync.Mutex
+
 	stop   context.CancelFunc
 	beside sync.WaitGroup // finder and keeper
 }
@@ -69,8 +74,15 @@ type History struct {
 // job is what is written in one go: a block, that one is irreversible, or both.
 type job struct {
 	block        *chain.Executed
+	elsewhere    *entry            // of a block that another node has executed
 	irreversible uint32            // 0 for none
 	id           types.Checksum256 // of that
+}
+
+// entry is what is kept of a block.
+type entry struct {
+	traces *wire.Block
+	ids    *wire.Transactions
 }
 
 // Open opens the files, or begins them.
@@ -88,7 +100,7 @@ func Open(o Options) (*History, error) {
 	h := &History{o: o, files: files}
 	h.finder = newFinder(files, &h.o)
 	h.keeper = newKeeper(h)
-	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: files.Sync, Failed: func(err error) {
+	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.syncFiles, Failed: func(err error) {
 		h.o.Log.Error("The traces cannot be written: the node stops with its next block", "error", err)
 	}})
 	return h, nil
@@ -96,7 +108,7 @@ func Open(o Options) (*History, error) {
 
 // Hooks are what the chain tells.
 func (h *History) Hooks() chain.Hooks {
-	return chain.Hooks{Begin: h.begin, Record: h.record, Irreversible: func(b *consensus.BlockState) {
+	return chain.Hooks{Begin: h.begin, Record: h.record, Adopted: h.adopted, Irreversible: func(b *consensus.BlockState) {
 		// That the files are closed, or cannot be written, is told by the next block.
 		_ = h.recorder.Put(job{irreversible: b.BlockNum, id: b.ID}, 0)
 	}}
@@ -104,7 +116,10 @@ func (h *History) Hooks() chain.Hooks {
 
 // begin goes on from the head, and begins what works beside the chain.
 func (h *History) begin(head *consensus.BlockState) error {
-	if err := h.files.Begin(slicefile.Chain{Head: head.BlockNum, ID: head.ID, Known: h.o.BlockID}); err != nil {
+	h.beginning.Lock()
+	err := h.files.Begin(slicefile.Chain{Head: head.BlockNum, ID: head.ID, Known: h.o.BlockID})
+	h.beginning.Unlock()
+	if err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -124,8 +139,71 @@ func (h *History) record(x *chain.Executed) error {
 	return h.recorder.Put(j, x.TracesSize())
 }
 
+// Packing makes what is kept of a block, for another node's history.
+func Packing() chain.Packing {
+	return chain.Packing{Entry: chain.EntryTraceAPI, Pack: func(x *chain.Executed) ([]byte, error) {
+		b, ids, err := wire.Record(x)
+		if err != nil {
+			return nil, err
+		}
+		return wire.Entry{Transactions: ids}.Append(b.Append(nil)), nil
+	}}
+}
+
+// ErrNoEntry says that another node tells of a block without its traces.
+var ErrNoEntry = errors.New("the fleet tells of a block without its traces: its node ran without trace_api_plugin then. Once there is a " +
+	"snapshot of a node that has it, start with --delete-all-blocks")
+
+// adopted hands a block over that another node has executed.
+func (h *History) adopted(x *chain.Adopted) error {
+	b, ok := x.Entries[chain.EntryTraceAPI]
+	if !ok {
+		return ErrNoEntry
+	}
+	e, err := readEntry(bytes.Clone(b))
+	if err == nil && (e.traces.ID != x.Block.ID || e.traces.Number != x.Block.BlockNum || e.ids.Number != x.Block.BlockNum) {
+		err = fmt.Errorf("they are of block %d, %s", e.traces.Number, e.traces.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: its traces: %w", chain.ErrOtherState, err)
+	}
+	j := job{elsewhere: e}
+	if x.Final {
+		j.irreversible, j.id = x.Block.BlockNum, x.Block.ID
+	}
+	return h.recorder.Put(j, 3*int64(len(b)))
+}
+
+// readEntry decodes what a Packing made.
+func readEntry(b []byte) (*entry, error) {
+	r := serial.NewReader(b)
+	e := &entry{traces: new(wire.Block)}
+	e.traces.Read(r)
+	var ids wire.Entry
+	ids.Read(r)
+	switch err := r.End(); {
+	case err != nil:
+		return nil, err
+	case ids.Transactions == nil || e.traces.Roots == nil:
+		return nil, errors.New("an entry of another kind")
+	}
+	for i := range e.traces.Transactions {
+		if t := &e.traces.Transactions[i]; t.Receipt == nil || t.Place == nil {
+			return nil, errors.New("transactions of an old version")
+		}
+	}
+	e.ids = ids.Transactions
+	return e, nil
+}
+
 // Sync waits until all blocks that were told are written, and makes them durable.
 func (h *History) Sync() error { return h.recorder.Sync() }
+
+func (h *History) syncFiles() error {
+	h.beginning.Lock()
+	defer h.beginning.Unlock()
+	return h.files.Sync()
+}
 
 // Close writes what waits, makes it durable, and closes the files. The chain tells
 // nothing more, and nobody asks.
@@ -140,10 +218,8 @@ func (h *History) Close() error {
 
 // write packs and writes what was told, on the recorder's goroutine.
 func (h *History) write(j job) error {
-	if j.block != nil {
-		if err := h.block(j.block); err != nil {
-			return fmt.Errorf("write the traces of block %d: %w", j.block.Block.BlockNum, err)
-		}
+	if err := h.block(j); err != nil {
+		return err
 	}
 	if j.irreversible == 0 {
 		return nil
@@ -161,21 +237,34 @@ func (h *History) write(j job) error {
 }
 
 // block records a block, unless its slice would be removed at once.
-func (h *History) block(x *chain.Executed) error {
-	num := x.Block.BlockNum
+func (h *History) block(j job) error {
+	var num uint32
+	switch {
+	case j.block != nil:
+		num = j.block.Block.BlockNum
+	case j.elsewhere != nil:
+		num = j.elsewhere.traces.Number
+	default:
+		return nil
+	}
 	if end, some := h.keeper.due(h.o.Keep, h.files.Irreversible()); some && h.files.Slice(num) <= end {
 		h.files.Pass(num)
 		return nil
 	}
-	b, ids, err := wire.Record(x)
+	e := j.elsewhere
+	if e == nil {
+		b, ids, err := wire.Record(j.block)
+		if err != nil {
+			return fmt.Errorf("write the traces of block %d: %w", num, err)
+		}
+		e = &entry{b, ids}
+	}
+	filled, err := h.files.Append(e.traces, e.ids)
 	if err != nil {
-		return err
+		return fmt.Errorf("write the traces of block %d: %w", num, err)
 	}
-	filled, err := h.files.Append(b, ids)
-	if err == nil {
-		h.finder.add(num, ids.IDs, filled)
-	}
-	return err
+	h.finder.add(num, e.ids.IDs, filled)
+	return nil
 }
 
 // Block returns what the transactions of a block did, and whether it is irreversible;

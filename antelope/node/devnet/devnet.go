@@ -63,6 +63,10 @@ func Run(ctx context.Context, o Options) error {
 	if err := refuse(o.Args); err != nil {
 		return err
 	}
+	replicas, err := o.Members()
+	if err != nil {
+		return err
+	}
 	var keys *keyring
 	return playground.Run(ctx, playground.Chain{
 		Dir: o.Dir, Log: o.Log, Reason: reason,
@@ -71,10 +75,20 @@ func Run(ctx context.Context, o Options) error {
 			return err
 		},
 		Node: func(ctx context.Context, log io.Writer) error {
-			return playground.Execute(ctx, node.Command(), nodeosArgs(&o), log)
+			if len(replicas) == 0 {
+				return playground.Execute(ctx, node.Command(), nodeosArgs(&o), log)
+			}
+			return playground.Together(ctx, playground.Child{Name: "the node", Log: log,
+				Args: append([]string{"nodeos"}, nodeosArgs(&o)...)}, replicas, o.replicaArgs)
 		},
-		Served: func(ctx context.Context) error { return awaitAPI(ctx, &o) },
-		Tell:   func() error { return tell(&o, keys) },
+		Served: func(ctx context.Context) error {
+			err := awaitAPI(ctx, &o, o.HTTP)
+			for _, r := range replicas {
+				err = errors.Join(err, awaitAPI(ctx, &o, r.HTTP))
+			}
+			return err
+		},
+		Tell: func() error { return tell(&o, keys, o.FleetGuide(fleetName, replicas)) },
 	})
 }
 
@@ -116,28 +130,46 @@ func nodeosArgs(o *Options) []string {
 	if !slices.Contains(o.Args, fullDisk) {
 		args = append(args, fullDisk)
 	}
+	if o.Replicas > 0 {
+		args = append(args, anyHost, "--fleet-embedded", "--fleet-listen", o.Fleet, "--fleet-name", fleetName)
+	}
 	if !slices.ContainsFunc(o.Args, func(a string) bool { return strings.HasPrefix(a, perHost) }) {
 		args = append(args, perHost, "100") // all nodes of such a chain are on one host
 	}
 	return append(args, o.Args...)
 }
 
+// fleetName is that of the node and its replicas.
+const fleetName = "devnet"
+
+// replicaArgs are the arguments of a replica.
+func (o *Options) replicaArgs(r playground.Replica) []string {
+	return []string{
+		"replica", "nodeos", "--config-dir", r.Dir, "--data-dir", filepath.Join(r.Dir, dataDir), "--http-server-address", r.HTTP,
+		"--plugin", "eosio::chain_api_plugin", anyHost, "--fleet-server", "nats://" + playground.Reachable(o.Fleet), "--fleet-name", fleetName,
+		fullDisk,
+	}
+}
+
+// anyHost lets requests come by way of a proxy, whose name they have.
+const anyHost = "--http-validate-host=false"
+
 const perHost = "--p2p-max-nodes-per-host"
 
 const fullDisk = "--resource-monitor-not-shutdown-on-threshold-exceeded"
 
 // tell says how to use the chain.
-func tell(o *Options, keys *keyring) error {
+func tell(o *Options, keys *keyring, replicas string) error {
 	script := filepath.Join(o.Dir, transferFile)
 	if err := os.WriteFile(script, []byte(transferScript(o, keys)), 0o600); err != nil {
 		return err
 	}
-	_, err := io.WriteString(o.Out, guide(o, keys))
+	_, err := io.WriteString(o.Out, guide(o, keys, replicas))
 	return err
 }
 
-// awaitAPI waits until the API answers for this chain: another node may have the address.
-func awaitAPI(ctx context.Context, o *Options) error {
+// awaitAPI waits until an API answers for this chain: another node may have the address.
+func awaitAPI(ctx context.Context, o *Options, address string) error {
 	text, err := os.ReadFile(filepath.Join(o.Dir, genesisFile))
 	if err != nil {
 		return err
@@ -147,7 +179,7 @@ func awaitAPI(ctx context.Context, o *Options) error {
 		return err
 	}
 	return playground.Wait(ctx, func() bool {
-		id, err := chainAt(ctx, o.HTTP)
+		id, err := chainAt(ctx, address)
 		return err == nil && id == g.ChainID().String()
 	})
 }

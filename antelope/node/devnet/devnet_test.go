@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,6 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"tarn/antelope/node"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
@@ -25,11 +29,30 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] { // a child of a devnet
+		case "nodeos":
+			child(node.Command(), os.Args[2:])
+		case "replica":
+			child(node.Replica(), os.Args[3:])
+		}
+	}
 	if err := scratch.OnDisk(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// child is a node or a replica in a process of its own.
+func child(c *cobra.Command, args []string) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	c.SetArgs(args)
+	if err := c.ExecuteContext(ctx); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // text is written by one goroutine and read by others.
@@ -71,6 +94,14 @@ func start(t *testing.T, dir string, args ...string) *devnet {
 	}
 	d.o = Options{playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out,
 		Tarn: "tarn", Args: args}, savanna}
+	d.begin()
+	return d
+}
+
+// begin runs the chain of the options, and waits until it is served.
+func (d *devnet) begin() {
+	t, dir := d.t, d.o.Dir
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, d.o) }()
@@ -87,7 +118,6 @@ func start(t *testing.T, dir string, args ...string) *devnet {
 			t.Fatal("it is not served")
 		}
 	}
-	return d
 }
 
 func (d *devnet) end() {
@@ -335,7 +365,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := Options{Options: playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}}
-	for _, text := range []string{guide(&o, keys), transferScript(&o, keys), config(keys)} {
+	for _, text := range []string{guide(&o, keys, ""), transferScript(&o, keys), config(keys)} {
 		for _, left := range []string{"{final", "{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log",
 			"{alice", "{bob", "{eosio", "{tarn", "{second", "{disk", "{page", "0.0.0.0"} {
 			if strings.Contains(text, left) {
@@ -345,11 +375,11 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	}
 	for _, at := range []string{"API: http://127.0.0.1:1\n", "live: http://127.0.0.1:3/\n",
 		"--p2p-peer-address 127.0.0.1:2 "} {
-		if s := guide(&o, keys); !strings.Contains(s, at) {
+		if s := guide(&o, keys, ""); !strings.Contains(s, at) {
 			t.Errorf("%q is not in %s", at, s)
 		}
 	}
-	if s := guide(&o, keys); !strings.Contains(s, keys.of(aliceName).Private) ||
+	if s := guide(&o, keys, ""); !strings.Contains(s, keys.of(aliceName).Private) ||
 		strings.Contains(s, keys.of(producerName).Private) {
 		t.Error("the guide must say alice's key, and not eosio's")
 	}

@@ -1,6 +1,9 @@
 package devnet
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // fill puts what belongs to this chain into a text.
 func fill(text string, o *Options, keys *keyring) string {
@@ -16,8 +19,13 @@ func fill(text string, o *Options, keys *keyring) string {
 		"{bob.public}", keys.of(bobName).Public, "{bob.private}", keys.of(bobName).Private)
 }
 
-// guide is what is said when the chain is served.
-func guide(o *Options, keys *keyring) string { return fill(guideText, o, keys) }
+// guide is what is said when the chain is served; replicas is about those beside it.
+func guide(o *Options, keys *keyring, replicas string) string {
+	return strings.Replace(fill(guideText, o, keys), replicasHere, replicas, 1)
+}
+
+// replicasHere is where the guide tells of replicas.
+const replicasHere = "{replicas}\n"
 
 const guideText = `
 A chain of your own makes a block every half second.{final} API: http://{http}
@@ -43,9 +51,10 @@ A second node that follows this one:
 
   {tarn} nodeos --config-dir {second} --data-dir {second}/data --genesis-json {genesis} \
     --p2p-peer-address {p2p} --p2p-listen-endpoint 127.0.0.1:9877 \
-    --plugin eosio::chain_api_plugin --http-server-address 127.0.0.1:8889 \
+    --plugin eosio::chain_api_plugin --http-server-address 127.0.0.1:8988 \
     {disk}
 
+{replicas}
 All keys are in {keys}, that of eosio too: for trying things out, not for value.
 {log}Ctrl-C stops it; the next start goes on from there.
 `

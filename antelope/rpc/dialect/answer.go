@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -30,7 +31,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, BadTarget, 0)
 		return
 	}
-	if local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr); !l.allows(r.Host, local) {
+	if local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr); !s.endpoints[r.RequestURI].anyHost() && !l.allows(r.Host, local) {
 		l.refuse(w, BadHost, 0)
 		return
 	}
@@ -203,4 +204,21 @@ func (l *listener) write(w http.ResponseWriter, status int, body []byte) {
 	if err != nil {
 		l.s.opt.Log.Debug("write an HTTP answer", "error", err)
 	}
+}
+
+// Answer answers a request that came by another way than HTTP, as an address would that serves categories. What it takes
+// counts for no client. It returns when ctx ends, at the latest.
+func (s *Server) Answer(ctx context.Context, target, body string, c Category) (status int, answer []byte) {
+	e := s.endpoints[target]
+	if e == nil || e.Category&c == 0 {
+		return s.faults(nil, NotFound, 0)
+	}
+	if int64(len(body)) > s.opt.MaxBody {
+		return s.faults(nil, TooManyBytes, int64(len(body)))
+	}
+	status, answer, ok := s.handle(e, &Request{Context: ctx, Target: target, Body: body, Categories: c, server: s}, nil)
+	if !ok {
+		return s.faults(nil, TooManyRequests, 0)
+	}
+	return status, answer
 }

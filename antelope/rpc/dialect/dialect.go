@@ -63,6 +63,7 @@ type Endpoint struct {
 	Category Category
 	Text     bool // the answer is text/plain, not JSON
 	Hidden   bool // Server.Paths leaves it out
+	AnyHost  bool // whatever name it is asked by: who watches a machine asks by its address, or by none
 	// Waits tells that Handle may wait for something else than the processor, or is
 	// wanted at once, so that it is not one of the few that work at once.
 	Waits  bool

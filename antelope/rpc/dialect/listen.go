@@ -80,6 +80,9 @@ func bind(ctx context.Context, address, dir string) ([]net.Listener, error) {
 	return []net.Listener{l}, nil
 }
 
+// anyHost tells whether an endpoint, which may be nil, answers whatever name it is asked by.
+func (e *Endpoint) anyHost() bool { return e != nil && e.AnyHost }
+
 // allows tells whether a Host header may be meant for this address, at which a connection came
 // in at local.
 func (l *listener) allows(named string, local net.Addr) bool {

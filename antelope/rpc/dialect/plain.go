@@ -43,7 +43,8 @@ func (s *Server) lines() (l lines, err error) {
 func (l *listener) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
 	s := l.s
 	e := s.endpoints[string(r.Path)]
-	if e == nil || e.Category&l.categories == 0 || int64(len(r.Body)) > s.opt.MaxBody || !l.allows(string(r.Host), r.Local) {
+	if e == nil || e.Category&l.categories == 0 || int64(len(r.Body)) > s.opt.MaxBody ||
+		!e.AnyHost && !l.allows(string(r.Host), r.Local) {
 		return a, false
 	}
 	if r.Client != serve.ClientOf(ctx) {

@@ -1,0 +1,22 @@
+package replica
+
+import (
+	"testing"
+
+	"tarn/internal/planted"
+)
+
+// TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its
+// tests notice.
+func TestPlantedFaultsAreCaught(t *testing.T) {
+	planted.Test(t, []planted.Fault{
+		{"nothing is taken back", "replica.go", "follower.BackTo(types.Checksum256(base.ID)); err != nil", "error(nil); err != nil"},
+		{"the rows of a block are left out", "replica.go", "return fleet.Apply(st, rows)", "_ = rows; return nil"},
+		{"what was adopted is not settled", "replica.go", "return follower.Settle(types.Checksum256(final.ID))", "_ = final; return nil"},
+		{"what is told as irreversible is ignored", "replica.go", "follower.Settle(types.Checksum256(final.ID))", "follower.Settle(types.Checksum256{})"},
+		{"another block is told as irreversible", "origin.go", "	if o.store.Irreversible() < uint64(final.BlockNum) {\n		final = o.chain.Fork().Root()\n	}\n", ""},
+		{"the state history keeps bytes of a message that goes", "../ship/ship.go", "bytes.Clone(b)", "bytes.TrimSuffix(b, nil)"},
+		{"traces keep bytes of a message that goes", "../tracelog/tracelog.go", "bytes.Clone(b)", "bytes.TrimSuffix(b, nil)"},
+		{"traces of another block are kept", "../tracelog/tracelog.go", "e.traces.ID != x.Block.ID ||", ""},
+	}, "-replica.seed=1795861420") // in which a branch that is left makes a block irreversible
+}

@@ -1,0 +1,89 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
+	"tarn/antelope/types"
+	"tarn/fleet"
+	"tarn/store"
+)
+
+// Replica is a chain that follows a fleet ([stream.Replica]).
+type Replica struct {
+	chain *chain.Chain
+	store store.Store
+	do    func(context.Context, func(*chain.Chain) error) error
+	head  atomic.Pointer[standing]
+}
+
+type standing struct{ head, final fleet.Point }
+
+// New makes a replica of a chain that was brought to its head, and whose state is in a store. do brings work to the chain's
+// writer.
+func New(c *chain.Chain, st store.Store, do func(context.Context, func(*chain.Chain) error) error) *Replica {
+	r := &Replica{chain: c, store: st, do: do}
+	r.stand()
+	return r
+}
+
+// stand notes where the chain stands. The writer calls it.
+func (r *Replica) stand() {
+	r.head.Store(&standing{PointOf(r.chain.Head().HeaderState), PointOf(r.chain.Fork().Root().HeaderState)})
+}
+
+// Head is the newest block, and the last irreversible one. Any goroutine may ask.
+func (r *Replica) Head() (head, final fleet.Point) {
+	s := r.head.Load()
+	return s.head, s.final
+}
+
+// View shows the head's state ([stream.Compared]).
+func (r *Replica) View() (store.View, error) { return r.store.View() }
+
+// Apply goes back to base and applies blocks, which readers see all at once.
+func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, final fleet.Point) error {
+	decoded := make([][]chain.Told, len(blocks))
+	for i := range blocks {
+		var err error
+		if decoded[i], err = blocksOf(&blocks[i]); err != nil {
+			return err
+		}
+	}
+	err := r.do(ctx, func(c *chain.Chain) error {
+		defer r.stand()
+		follower := chain.NewFollower(c)
+		if err := follower.BackTo(types.Checksum256(base.ID)); err != nil {
+			return err
+		}
+		for i := range blocks {
+			rows := blocks[i].Rows
+			err := follower.Adopt(decoded[i], func(st store.Store) error { return fleet.Apply(st, rows) })
+			if err != nil {
+				return err
+			}
+		}
+		return follower.Settle(types.Checksum256(final.ID))
+	})
+	if errors.Is(err, chain.ErrOtherState) {
+		return fmt.Errorf("%w: %w", fleet.ErrDiffers, err)
+	}
+	return err
+}
+
+// Load makes a chain's empty state that of a snapshot.
+func Load(c *chain.Chain, st store.Store, im *fleet.ImageReader, progress func(rows int64) error) error {
+	if im.Ledger != Ledger {
+		return fmt.Errorf("the fleet's snapshot is of %q, not of %q", im.Ledger, Ledger)
+	}
+	return chain.NewFollower(c).LoadRows(func() error { return im.Load(st, progress) }, func(h *consensus.BlockState) error {
+		if PointOf(h.HeaderState) != im.Point {
+			return fmt.Errorf("%w: the snapshot's state is of block %d, its header says %d", fleet.ErrDamaged, h.BlockNum, im.Revision)
+		}
+		return nil
+	})
+}
