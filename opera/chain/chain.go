@@ -29,6 +29,11 @@
 //
 // So a process that is killed loses no event that a block was made of, and a power cut
 // none that was synced.
+//
+// # Chains that follow
+//
+// A [Follower] has no events to make blocks of: a [Teller] of another chain says what each block changed, and brought
+// to the logs. Its start takes the revision that the store has and cuts all logs there.
 package chain
 
 import (
@@ -60,6 +65,9 @@ type Options struct {
 	// Connected, if not nil, is told of each block after it was published. It must not
 	// keep the writer.
 	Connected func(*Block)
+	// Pushed, if not nil, is told of each block while its revision can be undone, with the block before it, and the rows of
+	// [Teller.Tables] that it changed. Nobody sees the block yet. It must not keep the writer; after an error of it nothing can go on.
+	Pushed func(before inter.BlockInfo, b *Block, rows ChangedRows) error
 	// Progress, if not nil, is told by Open how many of the epoch's events were given to
 	// consensus again.
 	Progress func(done, total uint64)
@@ -155,7 +163,9 @@ func (c *Chain) Checkpoint() (store.Checkpoint, error) { return c.store.Checkpoi
 
 // Close ends what runs beside the writer and closes the logs. The store stays open.
 func (c *Chain) Close() error {
-	c.roots.Close()
+	if c.roots != nil {
+		c.roots.Close()
+	}
 	err := c.beginning.replace(nil)
 	if c.logs != nil {
 		err = errors.Join(err, c.logs.close())

@@ -62,8 +62,10 @@ func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		t.Logf("%6d %s", kinds[kind], kind)
 	}
+	// Some come once in ten worlds: a few worlds of another seed may do without.
+	certain := *fillSeed == 1 && *fillWorlds >= 12 || *fillWorlds >= 200
 	for _, kind := range demanded {
-		if kinds[kind] == 0 && *fillWorlds >= 12 {
+		if kinds[kind] == 0 && certain {
 			t.Errorf("never: %s", kind)
 		}
 	}

@@ -53,6 +53,13 @@ func (n *newest) clear() {
 	n.tips, n.forks = map[inter.ValidatorID][]inter.EventID{}, map[inter.ValidatorID]struct{}{}
 }
 
+// none says that no events are known, which are not the same as an epoch without events.
+func (n *newest) none() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.lasts = nil
+}
+
 // forkTips is how many heads of a validator may be followed: who follows two has seen that it forks,
 // and what it forks without end costs nobody a choice.
 const forkTips = 2
@@ -200,7 +207,7 @@ func (g *Graph) Tips() []inter.EventID {
 }
 
 // LastEvents returns the event of each validator that was connected last in the present
-// epoch. Any goroutine may ask, and does not wait for blocks.
+// epoch, nil of a chain that follows. Any goroutine may ask, and does not wait for blocks.
 func (g *Graph) LastEvents() map[inter.ValidatorID]inter.EventID {
 	g.newest.mu.RLock()
 	defer g.newest.mu.RUnlock()

@@ -28,8 +28,11 @@ func Open(o Options) (*Chain, error) {
 		c.roots.Close()
 		return nil, err
 	}
-	if h == nil {
+	if h == nil || h.Follows {
 		c.roots.Close()
+		if h != nil {
+			return nil, ErrFollows
+		}
 		return nil, ErrEmpty
 	}
 	if h, err = (opening{c}).goOver(h); err == nil {
@@ -67,8 +70,19 @@ func NetworkOf(s store.Store) (Network, error) {
 	return h.Network, nil
 }
 
-// prepare opens the tables.
+// prepare opens the tables, and begins to compute roots.
 func prepare(o Options) (*Chain, error) {
+	c, err := openTables(o)
+	if err != nil {
+		return nil, err
+	}
+	if c.roots, err = c.state.StartRoots(o.Store, state.RootsOptions{}); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func openTables(o Options) (*Chain, error) {
 	if o.Analyses == 0 {
 		o.Analyses = 16 << 20
 	}
@@ -86,9 +100,6 @@ func prepare(o Options) (*Chain, error) {
 	}
 	if err := o.Store.Publish(); err != nil {
 		return nil, fmt.Errorf("publish the state: %w", err)
-	}
-	if c.roots, err = c.state.StartRoots(o.Store, state.RootsOptions{}); err != nil {
-		return nil, err
 	}
 	return c, nil
 }

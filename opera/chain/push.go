@@ -101,6 +101,7 @@ func (c *Chain) write(b *draft, done *Block, decided inter.Frame, upgrades []int
 		func() error { return c.fillOwn(s, b) },
 		func() error { return c.votes.Write(s) },
 		s.Push,
+		func() error { return tellPushed(c, done) },
 		func() error { return s.Commit(uint64(done.Number)) },
 		s.Publish,
 	} {

@@ -17,6 +17,12 @@ type rows struct {
 	ahead        store.Table // records of epochs that the chain has not come to
 }
 
+// The tables whose rows all nodes have alike.
+const (
+	tableHead   = "chain/head"
+	tableEpochs = "chain/epochs"
+)
+
 var headKey = []byte("head")
 
 // head is the one row that says where the chain stands.
@@ -27,6 +33,7 @@ type head struct {
 	Decided  inter.Frame // the last of the epoch that became the block, 0 if a block sealed the one before
 	Upgrades []inter.UpgradeHeight
 	Logs     counted
+	Follows  bool `rlp:"optional"` // it executes no blocks, see [Follower]
 }
 
 // counted is what the store counts on in the logs of history.
@@ -46,8 +53,8 @@ func openRows(s store.Store) (r rows, err error) {
 	for _, t := range []struct {
 		name string
 		to   *store.Table
-	}{{"head", &r.head}, {"epochs", &r.epochs}, {"ahead", &r.ahead}} {
-		if *t.to, err = s.CreateTable("chain/" + t.name); err != nil {
+	}{{tableHead, &r.head}, {tableEpochs, &r.epochs}, {"chain/ahead", &r.ahead}} {
+		if *t.to, err = s.CreateTable(t.name); err != nil {
 			return r, fmt.Errorf("open the chain's table %s: %w", t.name, err)
 		}
 	}

@@ -183,6 +183,7 @@ type Tarn struct {
 	// Trusted are the addresses and networks whose clients have no share of their own, and that
 	// say for whom they ask.
 	Trusted []string
+	Fleet   Fleet
 }
 
 // Run is what only the command line says.

@@ -43,7 +43,8 @@ func defaults(home string) *Config {
 			Locals: []string{}, Journal: "transactions.rlp", Rejournal: time.Hour, PriceBump: 10, AccountSlots: 16,
 			GlobalSlots: 1280, AccountQueue: 32, GlobalQueue: 256, Lifetime: 3 * time.Hour,
 		},
-		Tarn: Tarn{Recovery: time.Minute, MinFreeDiskMB: 8192, HealthAge: 2 * time.Minute, Trusted: []string{"loopback"}},
+		Tarn: Tarn{Recovery: time.Minute, MinFreeDiskMB: 8192, HealthAge: 2 * time.Minute, Trusted: []string{"loopback"},
+			Fleet: defaultFleet()},
 		Run: Run{
 			GCMode: "archive", SyncMode: "full", MetricsAddr: "127.0.0.1", MetricsPort: 6060, JSPath: ".",
 			Log:     Log{Verbosity: 3},

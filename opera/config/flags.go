@@ -47,6 +47,7 @@ func groups(c *Config, l *line) []group {
 			{Name: "preload", Help: "JavaScript files that the console loads first, separated by commas", value: text(&c.Run.Preload)},
 		}},
 		{"NETWORKING OPTIONS", peerFlags(c, l)},
+		{"FLEET OPTIONS", fleetFlags(c)},
 		{"METRICS AND STATS OPTIONS", metricsFlags(c)},
 		{"TESTING OPTIONS", []Flag{
 			{Name: "fakenet",

@@ -48,6 +48,8 @@ type services struct {
 	keys     keyring
 	observed observed
 	added    []string // peers that the node was told of before it was opened again
+	replica  bool
+	renew    bool // the replica gives its state up
 }
 
 // fatal is an error that go-opera ends with at once, and says where scripts see it: on both
@@ -90,13 +92,23 @@ func elsewhere() map[string]string {
 // Command is the opera subcommand. Its arguments are go-opera's own, read by go-opera's
 // rules. build says what the program was built from.
 func Command(build string) *cobra.Command {
+	return newCommand("An Opera node, in the place of Fantom's opera (see --help)", build, false)
+}
+
+// Replica is the subcommand of a replica of an Opera node. Its arguments are go-opera's own.
+func Replica(build string) *cobra.Command {
+	return newCommand("A replica of an Opera node: it answers the same API from a state of its own, and executes no block "+
+		"(see --help, and --fleet.server there)", build, true)
+}
+
+func newCommand(short, build string, replica bool) *cobra.Command {
 	c := &cobra.Command{
 		Use:                "opera",
-		Short:              "An Opera node, in the place of Fantom's opera (see --help)",
+		Short:              short,
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			l := &invocation{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), services: services{build: build}}
+			l := &invocation{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), services: services{build: build, replica: replica}}
 			err := l.run(c.Context(), args)
 			return l.reportEnd(errors.Join(err, l.keys.close()))
 		},

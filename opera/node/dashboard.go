@@ -47,7 +47,9 @@ func (v *shown) read() {
 	v.watch.Read()
 	v.at, _ = v.m.head() // zero with an error
 	if r := v.m.beside.Load(); r != nil {
-		v.pending, v.queued = r.pool.Stats()
+		if r.pool != nil {
+			v.pending, v.queued = r.pool.Stats()
+		}
 		if r.peers != nil {
 			v.peers = r.peers.PeerCount()
 			block, _ := r.peers.Highest()

@@ -55,7 +55,7 @@ func (n *Node) openFolder() error {
 					"datadir %s`, and start with --datadir OTHER", n.dir(), n.o.Dir)
 		}
 	}
-	if n.o.Genesis == nil {
+	if n.o.Genesis == nil && !n.fleet.replicates() {
 		// A mistaken path must not become a folder.
 		if _, err := os.Stat(n.stateDir()); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w in %s: start with --genesis FILE or --fakenet n/N", chain.ErrEmpty, n.o.Dir)

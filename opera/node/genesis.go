@@ -69,11 +69,17 @@ func (n *Node) begin(ctx context.Context) error {
 	if err != nil && !empty && !interrupted {
 		return err
 	}
+	if n.o.Renew {
+		return n.fleet.load(ctx)
+	}
 	if !empty && !interrupted {
 		return n.compareGenesis()
 	}
 	if _, err := os.Stat(n.historyDir()); err == nil && !interrupted {
 		return fmt.Errorf("%s is there without the state beside it: move it away to begin a new chain", n.historyDir())
+	}
+	if n.fleet.replicates() {
+		return n.fleet.load(ctx)
 	}
 	if n.o.Genesis == nil {
 		if interrupted {

@@ -19,6 +19,7 @@ type health struct {
 	head        func() (headPosition, error)
 	highest     func() inter.BlockNumber // that a peer claims; nil without a network
 	synced      func() bool              // a young event was seen; nil without a network
+	behind      func() error             // why a replica is not where its fleet is
 	lively      bool                     // events are to come, of peers or of the own validator
 	events      func() int64             // bytes of their log
 	store       func() store.Stats
@@ -36,7 +37,7 @@ const roomLeast = 32 << 20
 
 func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	h := &health{
-		cause: n.Cause, unsupported: n.version.unsupportedError, silent: r.validator.silence, hurt: n.damage.Err, head: n.place,
+		cause: n.Cause, unsupported: n.version.unsupportedError, silent: r.validator.silence, hurt: n.damage.Err, head: n.place, behind: n.fleet.behind,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
 		free: n.free, least: n.o.MinFree, age: age,
 		lively: r.peers != nil || r.validator != nil, since: now,
@@ -51,7 +52,7 @@ func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 
 // ready returns why the node is not ready; nil if it is.
 func (h *health) ready(now time.Time) error {
-	for _, check := range []func() error{h.cause, h.unsupported, h.silent, h.hurt, h.room} {
+	for _, check := range []func() error{h.cause, h.unsupported, h.silent, h.hurt, h.room, h.behind} {
 		if err := check(); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tarn/fleet/member"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
 	"tarn/opera/p2p"
@@ -20,6 +21,7 @@ type metrics struct {
 	history func() chain.HistoryStats
 	head    func() (headPosition, error)
 	network string
+	fleet   *member.Member // nil for none
 	made    madeTotals
 	beside  atomic.Pointer[beside] // nil until it runs
 }
@@ -34,10 +36,10 @@ type headPosition struct {
 
 // beside is what runs beside a chain.
 type beside struct {
-	peers     *p2p.Node // nil without a network
-	pool      interface{ Stats() (pending, queued int) }
-	validator *validator  // nil for none
-	ahead     *overtaking // nil for none
+	peers     *p2p.Node                                  // nil without a network
+	pool      interface{ Stats() (pending, queued int) } // nil for a replica
+	validator *validator                                 // nil for none
+	ahead     *overtaking                                // nil for none
 }
 
 // place returns where the chain is, as readers see it.
@@ -63,7 +65,7 @@ func (n *Node) meter() *vitals.Meter {
 func newMetrics(n *Node) *metrics {
 	return &metrics{
 		vitals: n.meter(), store: n.store.Stats, history: n.history.Stats,
-		head: n.place, network: n.chain.Network().Name,
+		head: n.place, network: n.chain.Network().Name, fleet: n.fleet.part,
 	}
 }
 
@@ -88,6 +90,9 @@ func (m *metrics) append(b []byte) []byte {
 	m.chain(w)
 	if r := m.beside.Load(); r != nil {
 		r.append(w)
+	}
+	if at, err := m.head(); err == nil {
+		m.fleet.Append(w, uint64(at.block))
 	}
 	m.sizes(w)
 	m.vitals.Append(w)
@@ -116,9 +121,11 @@ func (m *metrics) chain(w *exposition.Writer) {
 
 // append appends what runs beside the chain (go-opera: evmcore/tx_pool.go).
 func (r *beside) append(w *exposition.Writer) {
-	pending, queued := r.pool.Stats()
-	w.Gauge("txpool_pending", "Transactions that could be executed now", float64(pending))
-	w.Gauge("txpool_queued", "Transactions that wait for others of their senders", float64(queued))
+	if r.pool != nil {
+		pending, queued := r.pool.Stats()
+		w.Gauge("txpool_pending", "Transactions that could be executed now", float64(pending))
+		w.Gauge("txpool_queued", "Transactions that wait for others of their senders", float64(queued))
+	}
 	if r.peers != nil {
 		block, epoch := r.peers.Highest()
 		w.Gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))

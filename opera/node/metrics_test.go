@@ -203,7 +203,7 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 		cause: func() error { return cause }, unsupported: func() error { return unsupported }, silent: func() error {
 			return silent
 		},
-		hurt: func() error { return hurt },
+		hurt: func() error { return hurt }, behind: func() error { return nil },
 		head: func() (headPosition, error) { return at, nil }, highest: func() inter.BlockNumber { return highest }, synced: func() bool { return synced },
 		lively: true, events: func() int64 { return events }, store: func() store.Stats { return s },
 		free: func() (uint64, error) { return left, nil }, least: 1 << 30, age: 2 * time.Minute, seen: events, since: now,

@@ -28,6 +28,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tarn/fleet/member"
 	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/genesis/fakenet"
@@ -57,6 +58,8 @@ type Options struct {
 	MinFree   uint64 // bytes of the disk below which the node stops; 0 for never
 	// Manager hears that saving the state at the end needs time.
 	Manager systemd.Manager
+	Fleet   *member.Options // nil for none
+	Renew   bool            // a replica gives its state up, and begins with the fleet's newest snapshot
 }
 
 // Why a node stops by itself.
@@ -76,6 +79,7 @@ type Node struct {
 	history *chain.History
 	written atomic.Int64 // bytes to its files
 	chain   *chain.Chain
+	fleet   joined
 
 	saver   *lifecycle.Saver
 	effort  effort
@@ -98,6 +102,7 @@ type Node struct {
 // Open opens the chain of a data folder, after applying a genesis to an empty one.
 func Open(ctx context.Context, o Options) (n *Node, err error) {
 	n = &Node{o: o, writer: writer.New(writer.Options{}), listeners: map[int]func(*chain.Block){}}
+	n.fleet.n = n
 	n.ended, n.stop = context.WithCancelCause(context.Background())
 	n.free = n.freeRoom
 	n.damage = &lifecycle.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
@@ -108,6 +113,9 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 		}
 	}()
 	if err := n.openFolder(); err != nil {
+		return n, err
+	}
+	if err := n.fleet.open(); err != nil {
 		return n, err
 	}
 	if err := n.begin(ctx); err != nil {
@@ -140,11 +148,20 @@ func (n *Node) openChain() (err error) {
 	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
 	n.effort.begin()
 	defer n.effort.end()
-	n.chain, err = chain.Open(chain.Options{
+	o := chain.Options{
 		Store: n.store, History: n.history, Connected: n.handleBlock, Beginnings: n.o.Serving,
 		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
 		Progress: func(done, total uint64) { n.opening.Items(done, total) },
-	})
+	}
+	if n.fleet.replicates() {
+		n.fleet.follower, err = chain.OpenFollower(o)
+		n.chain = n.fleet.follower.Chain
+	} else {
+		if n.fleet.origin != nil {
+			o.Pushed = n.fleet.origin.Pushed
+		}
+		n.chain, err = chain.Open(o)
+	}
 	n.opening.End()
 	if err != nil {
 		return remedy(err)
@@ -264,6 +281,7 @@ func (n *Node) closeFiles() (err error) {
 	if n.store != nil {
 		err = errors.Join(err, n.store.Close())
 	}
+	n.fleet.part.Close()
 	if n.lock != nil {
 		err = errors.Join(err, n.lock.Close())
 	}

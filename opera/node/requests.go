@@ -31,7 +31,26 @@ const socketPath = 107
 
 // serve begins to answer for a node, its peers, nil for none, what waits, nil for a node that
 // takes no transactions, and its way to a later epoch, nil if it has none.
-func (s *services) serve(n *Node, peers *p2p.Node, w *waiting, ahead *overtaking) (_ *requests, err error) {
+func (s *services) serve(n *Node, peers *p2p.Node, w *waiting, ahead *overtaking) (*requests, error) {
+	r, err := s.respond(n, func(o *rpc.Options) {
+		if peers != nil {
+			o.Peers = peers
+		}
+		if w != nil {
+			o.Pool, o.Prices = w, w.prices
+		}
+		if ahead != nil {
+			o.States = ahead.States
+		}
+	})
+	if err == nil && w != nil {
+		r.until(w.Subscribe(r.service.Added))
+	}
+	return r, err
+}
+
+// respond begins to answer for a node; options says of what it has.
+func (s *services) respond(n *Node, options func(*rpc.Options)) (_ *requests, err error) {
 	keys, err := s.accounts()
 	if err != nil {
 		return nil, err
@@ -40,15 +59,7 @@ func (s *services) serve(n *Node, peers *p2p.Node, w *waiting, ahead *overtaking
 		return nil, errors.Join(err, keys.Close())
 	}
 	o := s.rpcOptions(n, keys)
-	if peers != nil {
-		o.Peers = peers
-	}
-	if w != nil {
-		o.Pool, o.Prices = w, w.prices
-	}
-	if ahead != nil {
-		o.States = ahead.States
-	}
+	options(&o)
 	r := &requests{of: s}
 	r.endpoints = &endpoints{r: r}
 	o.Endpoints = r.endpoints
@@ -56,9 +67,6 @@ func (s *services) serve(n *Node, peers *p2p.Node, w *waiting, ahead *overtaking
 	r.ends = append(r.ends, keys.Close, r.service.Close, r.endpoints.close)
 	r.until(n.Subscribe(func(*chain.Block) { r.service.Follow() }))
 	r.service.Follow() // a block may have come meanwhile
-	if w != nil {
-		r.until(w.Subscribe(r.service.Added))
-	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.close())

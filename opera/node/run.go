@@ -13,6 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"tarn/fleet/member"
+	"tarn/fleet/stream"
 	"tarn/internal/web3js"
 	"tarn/lifecycle"
 	"tarn/opera/chain"
@@ -40,12 +42,25 @@ func (l *invocation) node(ctx context.Context) error {
 func (l *invocation) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	defer l.again(ctx)()
 	defer spareProcessors()()
+	part, err := l.Member(l.replica)
+	if l.replica {
+		err = errors.Join(err, l.noReplica())
+	}
+	if err != nil {
+		return err
+	}
 	for {
 		over := false
-		err := l.withNode(ctx, func(o *Options) { o.Serving = true }, func(ctx context.Context, n *Node) (err error) {
+		change := func(o *Options) { o.Serving, o.Fleet, o.Renew = !l.replica, part, l.renew }
+		err := l.withNode(ctx, change, func(ctx context.Context, n *Node) (err error) {
 			over, err = l.serving(ctx, n, work)
 			return err
 		})
+		if errors.Is(err, stream.ErrInterrupted) && ctx.Err() == nil {
+			l.log.Warn("The fleet's snapshot is loaded again from its beginning", "err", err)
+			member.Rest(ctx)
+			continue
+		}
 		if !over || err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -57,7 +72,11 @@ func (l *invocation) serving(ctx context.Context, n *Node, work func(context.Con
 	said := &news{log: l.log, now: time.Now}
 	defer said.close()
 	defer n.Subscribe(said.block)()
-	service, end, err := l.begin(n)
+	begin := l.begin
+	if n.fleet.replicates() {
+		begin = l.beginReplica
+	}
+	service, end, err := begin(n)
 	if err != nil {
 		return false, err
 	}
@@ -69,6 +88,13 @@ func (l *invocation) serving(ctx context.Context, n *Node, work func(context.Con
 	if errors.Is(cause, chain.ErrGoesOver) {
 		err = errors.Join(err, end())
 		l.log.Info("The chain goes over to a later epoch, whose state has come")
+		return true, err
+	}
+	if errors.Is(cause, stream.ErrBeginAgain) {
+		err = errors.Join(err, end())
+		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot", "err", cause)
+		l.renew = true
+		member.Rest(ctx)
 		return true, err
 	}
 	watch.Stopping()
@@ -120,7 +146,7 @@ func (s *services) begin(n *Node) (_ *rpc.Service, end func() error, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	begun = append(begun, w.close)
+	begun = append(begun, w.close, s.tell(n, w))
 	states := s.states()
 	peers, err := s.meet(n, w, states)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"tarn/opera/chain"
 	"tarn/opera/genesis/fakenet"
+	"tarn/opera/inter"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -22,6 +23,8 @@ type Options struct {
 	Store func(store.Store) store.Store
 	// Connected, if not nil, is told of each block after it was published.
 	Connected func(*chain.Block)
+	// Pushed, if not nil, is told of each block while it can be undone.
+	Pushed func(inter.BlockInfo, *chain.Block, chain.ChangedRows) error
 	// Warn, if not nil, is told what the chain and its history warn of.
 	Warn func(error)
 	// Beginnings has the state with which the epoch began held.
@@ -60,7 +63,8 @@ func open(dir string, o Options, begin func(chain.Options) error) (*Chain, error
 	if err != nil {
 		return nil, err
 	}
-	co := chain.Options{Store: s, History: history, Connected: o.Connected, Warn: o.Warn, Beginnings: o.Beginnings}
+	co := chain.Options{Store: s, History: history, Connected: o.Connected, Pushed: o.Pushed, Warn: o.Warn,
+		Beginnings: o.Beginnings}
 	if o.Store != nil {
 		co.Store = o.Store(s)
 	}
@@ -73,6 +77,9 @@ func open(dir string, o Options, begin func(chain.Options) error) (*Chain, error
 	}
 	return c, nil
 }
+
+// Store is the chain's store, for those who stand beside the chain.
+func (c *Chain) Store() store.Store { return c.store }
 
 // Close ends the chain without a checkpoint, as a kill does. A second time it does nothing.
 func (c *Chain) Close() error {

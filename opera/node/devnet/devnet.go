@@ -54,6 +54,10 @@ func Run(ctx context.Context, build string, o playground.Options) error {
 	if err := refuse(&o); err != nil {
 		return err
 	}
+	replicas, err := o.Members()
+	if err != nil {
+		return err
+	}
 	var keys keyring
 	return playground.Run(ctx, playground.Chain{
 		Dir: o.Dir, Log: o.Log, Reason: reason,
@@ -62,12 +66,20 @@ func Run(ctx context.Context, build string, o playground.Options) error {
 			return err
 		},
 		Node: func(ctx context.Context, log io.Writer) error {
-			return playground.Execute(ctx, node.Command(build), operaArgs(&o), log)
+			if len(replicas) == 0 {
+				return playground.Execute(ctx, node.Command(build), operaArgs(&o), log)
+			}
+			return playground.Together(ctx, playground.Child{Name: "the node", Log: log,
+				Args: append([]string{"opera"}, operaArgs(&o)...)}, replicas,
+				func(r playground.Replica) []string { return replicaArgs(&o, r) })
 		},
 		Served: func(ctx context.Context) error {
-			return playground.Wait(ctx, func() bool { return answers(ctx, o.HTTP) })
+			return playground.Wait(ctx, func() bool {
+				return answers(ctx, o.HTTP) &&
+					!slices.ContainsFunc(replicas, func(r playground.Replica) bool { return !answers(ctx, r.HTTP) })
+			})
 		},
-		Tell: func() error { return tell(&o, &keys) },
+		Tell: func() error { return tell(&o, &keys, o.FleetGuide(fleetName, replicas)) },
 	})
 }
 
@@ -98,6 +110,9 @@ func addresses(o *playground.Options) map[string]string {
 	list := map[string]string{"http": o.HTTP, "p2p": o.P2P}
 	if o.Page != "" {
 		list["dashboard"] = o.Page
+	}
+	if o.Replicas > 0 {
+		list["fleet"] = o.Fleet
 	}
 	return list
 }
@@ -162,7 +177,25 @@ func operaArgs(o *playground.Options) []string {
 	if o.Page != "" {
 		args = append(args, "--dashboard.addr", o.Page)
 	}
+	if o.Replicas > 0 {
+		args = append(args, "--fleet.embedded", "--fleet.listen", o.Fleet, "--fleet.name", fleetName)
+	}
 	return append(args, o.Args...)
+}
+
+// fleetName is that of the node and its replicas.
+const fleetName = "devnet"
+
+// replicaArgs are the arguments of a replica.
+func replicaArgs(o *playground.Options, r playground.Replica) []string {
+	host, port, _ := net.SplitHostPort(r.HTTP)
+	const apis = "eth,ftm,dag,abft,net,web3,txpool,trace,debug"
+	return []string{
+		"replica", "opera", "--datadir", r.Dir, "--datadir.minfreedisk", "0", "--ipcdisable",
+		"--http", "--http.addr", host, "--http.port", port, "--http.api", apis, "--http.corsdomain", "*",
+		"--ws", "--ws.addr", host, "--ws.port", port, "--ws.api", apis, "--ws.origins", "*",
+		"--fleet.server", "nats://" + playground.Reachable(o.Fleet), "--fleet.name", fleetName,
+	}
 }
 
 // reason is what an error in the log says, without time; what is no line of the log is an
@@ -189,8 +222,8 @@ func reason(line string) string {
 }
 
 // tell says how to use the chain.
-func tell(o *playground.Options, keys *keyring) error {
-	_, err := io.WriteString(o.Out, guide(o, keys))
+func tell(o *playground.Options, keys *keyring, replicas string) error {
+	_, err := io.WriteString(o.Out, guide(o, keys, replicas))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,19 +19,40 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
+	"github.com/spf13/cobra"
 
 	"tarn/internal/loopback"
 	"tarn/internal/scratch"
 	"tarn/opera/config"
+	"tarn/opera/node"
 	"tarn/playground"
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] { // a child of a devnet
+		case "opera":
+			child(node.Command(""), os.Args[2:])
+		case "replica":
+			child(node.Replica(""), os.Args[3:])
+		}
+	}
 	if err := scratch.OnDisk(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
+}
+
+// child is a node or a replica in a process of its own.
+func child(c *cobra.Command, args []string) {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	c.SetArgs(args)
+	if err := c.ExecuteContext(ctx); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 // text is written by one goroutine and read by others.
@@ -60,12 +82,15 @@ type devnet struct {
 	*rpc.Client
 }
 
-func start(t *testing.T, dir string) *devnet {
+func start(t *testing.T, dir string, change ...func(*playground.Options)) *devnet {
 	t.Helper()
 	d := &devnet{t: t, done: make(chan error, 1)}
 	out := &text{}
 	d.o = playground.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: loopback.Address(t),
 		Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
+	for _, f := range change {
+		f(&d.o)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	go func() { d.done <- Run(ctx, "", d.o) }()
@@ -227,7 +252,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := playground.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
-	for _, text := range []string{guide(&o, &keys), fill(followText, &o, &keys), fill(scriptText, &o, &keys)} {
+	for _, text := range []string{guide(&o, &keys, ""), fill(followText, &o, &keys), fill(scriptText, &o, &keys)} {
 		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn",
 			"{second", "{url", "{page"} {
 			if strings.Contains(text, left) {
@@ -235,11 +260,11 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 			}
 		}
 	}
-	if with := guide(&o, &keys); !strings.Contains(with, "live: http://127.0.0.1:3/\n") {
+	if with := guide(&o, &keys, ""); !strings.Contains(with, "live: http://127.0.0.1:3/\n") {
 		t.Errorf("the page is not in %s", with)
 	}
 	o.Page = ""
-	if without := guide(&o, &keys); strings.Contains(without, "live:") {
+	if without := guide(&o, &keys, ""); strings.Contains(without, "live:") {
 		t.Errorf("a page that there is not is in %s", without)
 	}
 	path := filepath.Join(t.TempDir(), followFile)

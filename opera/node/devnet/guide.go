@@ -5,6 +5,7 @@ import (
 	"net"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
@@ -44,8 +45,13 @@ func url(o *playground.Options, keys *keyring) string {
 	return enode.NewV4(keys.node, ip, port, port).URLv4()
 }
 
-// guide is what is said when the chain is served.
-func guide(o *playground.Options, keys *keyring) string { return fill(guideText, o, keys) }
+// guide is what is said when the chain is served; replicas is about those beside it.
+func guide(o *playground.Options, keys *keyring, replicas string) string {
+	return strings.Replace(fill(guideText, o, keys), replicasHere, replicas, 1)
+}
+
+// replicasHere is where the guide tells of replicas.
+const replicasHere = "{replicas}\n"
 
 const guideText = `
 An EVM chain of your own makes a block of each transaction within a second.
@@ -76,8 +82,9 @@ MetaMask: "Add a network manually", then "Import account" with the key above:
 A second node that follows this one:
 
   {tarn} opera --fakenet 0/1 --datadir {second} --config {follow} --nodiscover \
-    --datadir.minfreedisk 0 --http --http.port 18546
+    --datadir.minfreedisk 0 --http --http.port 18645
 
+{replicas}
 The key is that of every fakenet, everybody knows it: for trying things out, not for value.
 {log}Ctrl-C stops it; the next start goes on from there.
 `

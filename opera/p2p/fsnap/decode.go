@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 )
 
@@ -48,6 +49,11 @@ func decode(code uint64, raw []byte) (Message, error) {
 func sound(m Message) error {
 	switch m := m.(type) {
 	case *Accounts:
+		for i := range m.Accounts {
+			if err := soundBody(m.Accounts[i].Body); err != nil {
+				return fmt.Errorf("account %x: %w", m.Accounts[i].Hash, err)
+			}
+		}
 		return ascending(m.Accounts, func(a *Account) *common.Hash { return &a.Hash })
 	case *Slots:
 		for _, slots := range m.Of {
@@ -65,6 +71,19 @@ func sound(m Message) error {
 				return errors.New("a path of nothing")
 			}
 		}
+	}
+	return nil
+}
+
+// soundBody refuses an account whose root is neither left out nor a hash. types.FullAccount would cut it, or fill it
+// up with zeros, and the proof would hold; to go-opera it does not.
+func soundBody(body []byte) error {
+	var a types.SlimAccount
+	if err := rlp.DecodeBytes(body, &a); err != nil {
+		return err
+	}
+	if n := len(a.Root); n != 0 && n != common.HashLength {
+		return fmt.Errorf("its root has %d bytes", n)
 	}
 	return nil
 }

@@ -161,11 +161,20 @@ func TestLongListsAreRefusedBeforeTheyCostMemory(t *testing.T) {
 // What no honest peer sends is refused.
 func TestMessagesThatMakeNoSenseAreRefused(t *testing.T) {
 	body := randomAccount(rand.New(rand.NewPCG(1, 1)))
+	rooted := func(bytes int) []Account {
+		b, err := rlp.EncodeToBytes(&types.SlimAccount{Balance: new(uint256.Int), Root: make([]byte, bytes)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Account{{common.Hash{1}, b}}
+	}
 	for what, m := range map[string]Message{
 		"accounts out of order": &Accounts{1, []Account{{common.Hash{2}, body}, {common.Hash{1}, body}}, nil},
 		"an account twice":      &Accounts{1, []Account{{common.Hash{2}, body}, {common.Hash{2}, body}}, nil},
 		"slots out of order":    &Slots{1, [][]Slot{nil, {{common.Hash{2}, []byte{1}}, {common.Hash{1}, []byte{1}}}}, nil},
 		"a path of nothing":     &GetNodes{1, common.Hash{}, []Paths{{}}, 1},
+		"a root of 31 bytes":    &Accounts{1, rooted(31), nil},
+		"a root of 33 bytes":    &Accounts{1, rooted(33), nil},
 		"a bound of 33 bytes":   &GetSlots{1, common.Hash{}, nil, make([]byte, 33), nil, 1},
 	} {
 		if _, err := Decode(m.Code(), encode(t, m)); !errors.Is(err, ErrMalformed) {

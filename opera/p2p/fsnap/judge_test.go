@@ -55,7 +55,8 @@ func here(code uint64, raw []byte) (string, error) {
 }
 
 // strict are messages that go-opera decodes and nothing follows from there: it ends the connection
-// for the first two, and the third asks for what there is none of.
+// for the first two, whose proof does not hold either if an account's numbers are none, and the third asks for what
+// there is none of.
 func strict(raw []byte, code uint64) bool {
 	_, err := Decode(code, raw)
 	var loose Message
