@@ -10,10 +10,14 @@ import (
 
 // Options are how a chain is run.
 type Options struct {
-	Dir  string    // of the chain; it is made if it is not there
-	HTTP string    // host:port of the API
-	P2P  string    // host:port for other nodes
-	Page string    // host:port of the page that shows what the node does; "" for none
+	Dir  string // of the chain; it is made if it is not there
+	HTTP string // host:port of the API
+	P2P  string // host:port for other nodes
+	Page string // host:port of the page that shows what the node does; "" for none
+
+	Replicas int    // that answer beside the node
+	Fleet    string // host:port of the NATS server by which they hear of its blocks
+
 	Args []string  // of the node, besides ours
 	Tarn string    // how this program is called
 	Out  io.Writer // is told how to use the chain once it is served
@@ -36,6 +40,8 @@ func Flags(c *cobra.Command, o Options, api string, run func(context.Context, Op
 	f.StringVar(&o.HTTP, "http", o.HTTP, "where "+api)
 	f.StringVar(&o.P2P, "p2p", o.P2P, "where other nodes connect to")
 	f.StringVar(&o.Page, "dashboard", o.Page, "address of the page that shows what the node does; empty for none")
+	f.IntVar(&o.Replicas, "replicas", 0, "how many replicas answer beside the node, at the ports after its own")
+	f.StringVar(&o.Fleet, "fleet", "127.0.0.1:4222", "where the NATS server listens by which replicas hear of blocks")
 	f.BoolVarP(&verbose, "verbose", "v", false, "show the node's log here instead of in "+LogFile)
 	return c
 }

@@ -13,6 +13,7 @@ import (
 	"tarn/antelope/node/devnet"
 	"tarn/bench"
 	"tarn/dbtool"
+	"tarn/fleet/fleettool"
 	opera "tarn/opera/node"
 	operadevnet "tarn/opera/node/devnet"
 )
@@ -78,7 +79,9 @@ func Command(version string) *cobra.Command {
 	})
 	own := devnet.Command()
 	own.AddCommand(operadevnet.Command(version))
-	tarn.AddCommand(bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(),
+	replicas := &cobra.Command{Use: "replica", Short: "Answer a node's API beside it, from what it publishes (a fleet)"}
+	replicas.AddCommand(node.Replica(), opera.Replica(version))
+	tarn.AddCommand(replicas, fleettool.Command(), bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(),
 		node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
 	return tarn
 }
