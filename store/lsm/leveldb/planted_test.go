@@ -11,7 +11,7 @@ func TestPlantedFaultsOfListsAreCaught(t *testing.T) {
 	planted.Test(t, []planted.Fault{
 		{Name: "a list that has lost its end is whole", File: "../folder.go",
 			From: "was.Size > whole.Size", To: "was.Size > whole.Size && false"},
-		{Name: "what is sealed of the list is not what is durable", File: "../folder.go",
-			From: "head: h, list: list}", To: "head: h, list: List{list.Number, 0}}"},
+		{Name: "what is durable of the list is not sealed", File: "../folder.go",
+			From: "if list.Size == 0 {", To: "if list = (List{}); true {"},
 	}, "-run=TestBase/AListThat")
 }
