@@ -7,8 +7,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -35,13 +36,39 @@ const imageMagic = "tarnimg\x01"
 
 // RowsSum is a hash over all rows of a state.
 type RowsSum struct {
-	Rows int64
-	Hash ID // SHA-256 of the rows as an image has them
+	Rows   int64      `json:"rows"`
+	Hash   ID         `json:"hash"`   // SHA-256 of the tables' sums
+	Tables []TableSum `json:"tables"` // in the order of their handles
+}
+
+// TableSum is a hash over the rows of a table.
+type TableSum struct {
+	Name string `json:"name"`
+	Rows int64  `json:"rows"`
+	Hash ID     `json:"hash"` // SHA-256 of the rows as an image has them
+}
+
+// Same tells whether the rows are the same, as far as a hash can tell.
+func (s *RowsSum) Same(as *RowsSum) bool { return s.Rows == as.Rows && s.Hash == as.Hash }
+
+// Difference names the tables whose rows are not the same, or that one of the states does not have.
+func (s *RowsSum) Difference(from *RowsSum) (names []string) {
+	left := make(map[string]TableSum, len(from.Tables))
+	for _, t := range from.Tables {
+		left[t.Name] = t
+	}
+	for _, t := range s.Tables {
+		if left[t.Name] != t {
+			names = append(names, t.Name)
+		}
+		delete(left, t.Name)
+	}
+	return append(names, slices.Sorted(maps.Keys(left))...)
 }
 
 // Sum reads all rows that a view shows. progress is told of the rows so far, now and then; an error of it ends the reading.
 func Sum(v store.View, progress func(rows int64) error) (RowsSum, error) {
-	x := &imageWriter{sum: sha256.New(), progress: progress}
+	x := &imageWriter{progress: progress}
 	err := x.tables(v)
 	if err != nil {
 		return RowsSum{}, fmt.Errorf("read all rows: %w", err)
@@ -71,7 +98,6 @@ func WriteImage(w io.Writer, h ImageHeader, v store.View, progress func(rows int
 	if err := x.flush(); err != nil {
 		return sum, errors.Join(fmt.Errorf("write an image: %w", err), zip.Close())
 	}
-	x.sum = sha256.New()
 	if err := x.tables(v); err != nil {
 		return sum, errors.Join(fmt.Errorf("write an image: %w", err), zip.Close())
 	}
@@ -84,18 +110,21 @@ func WriteImage(w io.Writer, h ImageHeader, v store.View, progress func(rows int
 // imageWriter writes the rows of a state, or only reads them.
 type imageWriter struct {
 	out      *bufio.Writer // nil for none
-	sum      hash.Hash     // of what is written; nil for none
 	buf      []byte
+	sums     []TableSum
 	rows     int64
 	progress func(int64) error
 }
 
-func (x *imageWriter) rowsSum() RowsSum { return RowsSum{Rows: x.rows, Hash: ID(x.sum.Sum(nil))} }
+func (x *imageWriter) rowsSum() RowsSum {
+	var b []byte
+	for _, t := range x.sums {
+		b = append(binary.AppendUvarint(appendString(b, t.Name), uint64(t.Rows)), t.Hash[:]...)
+	}
+	return RowsSum{Rows: x.rows, Hash: sha256.Sum256(b), Tables: x.sums}
+}
 
 func (x *imageWriter) flush() (err error) {
-	if x.sum != nil {
-		x.sum.Write(x.buf) //nolint:errcheck // it never fails
-	}
 	if x.out != nil {
 		_, err = x.out.Write(x.buf)
 	}
@@ -122,10 +151,13 @@ func (x *imageWriter) table(v store.View, t store.TableInfo) error {
 	if err != nil {
 		return err
 	}
+	sum, before := sha256.New(), x.rows
 	x.buf = appendString(x.buf, t.Name)
+	err = x.flush()
 	for ok := c.First(); ok && err == nil; ok = c.Next() {
 		x.buf = appendBytes(appendBytes(x.buf, c.Key()), c.Value())
 		if err = c.Err(); err == nil {
+			sum.Write(x.buf) //nolint:errcheck // it never fails
 			err = x.flush()
 		}
 		if x.rows++; err == nil && x.rows%progressRows == 0 {
@@ -133,6 +165,7 @@ func (x *imageWriter) table(v store.View, t store.TableInfo) error {
 		}
 	}
 	x.buf = append(x.buf, 0)
+	x.sums = append(x.sums, TableSum{t.Name, x.rows - before, ID(sum.Sum(nil))})
 	return errors.Join(err, c.Err(), c.Close())
 }
 

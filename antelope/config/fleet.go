@@ -31,6 +31,9 @@ func fleetOptions() []Option {
 				"place of another one, in MiB. If it does not suffice while no server can be reached, replicas begin again " +
 				"with a snapshot."},
 		{Name: "fleet-snapshot-minutes", Kind: Uint32, Default: "60", Help: "Minutes between two snapshots that replicas may begin with"},
+		{Name: "fleet-folder", Kind: Text,
+			Help: "Folder for the snapshots that replicas begin with, in the place of the NATS servers: an absolute path that all " +
+				"nodes and replicas of the fleet see. A replica may also name a URL (http or https) at which a web server shows it."},
 		{Name: "fleet-verify", Kind: Switch,
 			Help: "A replica reads all of its state when the node takes a snapshot, and compares a hash. One that differs says so, " +
 				"gives its state up and begins again."},

@@ -25,6 +25,7 @@ func (s *settings) fleet() (*member.Options, error) {
 			CA: s.path("fleet-ca"), Cert: s.path("fleet-cert"), Key: s.path("fleet-key"),
 			Copies: int(s.Uint("fleet-copies")), KeepFor: s.unsignedDuration("fleet-keep-hours", time.Hour),
 			KeepBytes: int64(s.Uint("fleet-keep-mb")) << 20, Verify: s.Bool("fleet-verify"),
+			Folder: s.Text("fleet-folder"),
 		},
 		Memory: int64(s.Uint("fleet-memory-mb")) << 20, SnapshotEvery: s.unsignedDuration("fleet-snapshot-minutes", time.Minute),
 		Replica: s.replica, MostLag: s.Uint("fleet-max-lag"),
@@ -47,7 +48,7 @@ func (s *settings) fleet() (*member.Options, error) {
 
 // withoutFleet refuses options of a fleet where none is named.
 func (s *settings) withoutFleet() error {
-	for _, name := range []string{"fleet-listen", "fleet-credentials", "fleet-nkey", "fleet-user", "fleet-ca", "fleet-cert"} {
+	for _, name := range []string{"fleet-listen", "fleet-credentials", "fleet-nkey", "fleet-user", "fleet-ca", "fleet-cert", "fleet-folder"} {
 		if s.Has(name) {
 			return admin.NewBadOption("%s has no meaning without fleet-server or fleet-embedded", name)
 		}

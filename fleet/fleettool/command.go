@@ -1,15 +1,15 @@
-// Package fleettool is `tarn fleet`: it shows operators who publishes to a fleet, who follows, and what the servers
-// keep.
+// Package fleettool is `tarn fleet`: it shows operators who publishes to a fleet, who follows, what the servers
+// keep, and whether replicas have the node's rows.
 //
 // It owns the report and its words. It changes nothing, and knows no ledger.
 package fleettool
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tarn/fleet/stream"
 	"tarn/internal/exit"
@@ -23,12 +23,9 @@ func Command() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(statusCommand())
+	c.AddCommand(statusCommand(), verifyCommand())
 	return c
 }
-
-// ErrNobody says that no node publishes.
-var ErrNobody = errors.New("nobody publishes to the fleet")
 
 func statusCommand() *cobra.Command {
 	var o stream.Options
@@ -56,12 +53,19 @@ The options that begin with fleet are those of the node and its replicas. Exit c
 				err = writeText(c.OutOrStdout(), s, time.Now())
 			}
 			if err == nil && s.Publisher == nil {
-				err = &exit.Error{Err: fmt.Errorf("%s: %w %s", c.CommandPath(), ErrNobody, s.Fleet), Code: 1}
+				err = &exit.Error{Err: fmt.Errorf("%s: %w %s", c.CommandPath(), stream.ErrNobody, s.Fleet), Code: 1}
 			}
 			return err
 		},
 	}
-	f := c.Flags()
+	connectFlags(c.Flags(), &o)
+	c.Flags().DurationVar(&wait, "wait", time.Second, "how long members may take to answer")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON for scripts")
+	return c
+}
+
+// connectFlags are those of the fleet and its servers, named as the node's options are.
+func connectFlags(f *pflag.FlagSet, o *stream.Options) {
 	f.StringArrayVar(&o.Servers, "fleet-server", nil, "address of a NATS server (nats://host:port); may be given many times")
 	f.StringVar(&o.Name, "fleet-name", "nodeos", "name of the fleet; of tarn opera it is opera, unless --fleet.name says another")
 	f.StringVar(&o.Credentials, "fleet-credentials", "", "file of a NATS user's JWT and key (.creds)")
@@ -71,7 +75,4 @@ The options that begin with fleet are those of the node and its replicas. Exit c
 	f.StringVar(&o.CA, "fleet-ca", "", "file of certificates (PEM) by which NATS servers are trusted")
 	f.StringVar(&o.Cert, "fleet-cert", "", "file of the certificate (PEM) that NATS servers demand of clients")
 	f.StringVar(&o.Key, "fleet-key", "", "file of the key (PEM) of fleet-cert")
-	f.DurationVar(&wait, "wait", time.Second, "how long members may take to answer")
-	f.BoolVar(&asJSON, "json", false, "print JSON for scripts")
-	return c
 }

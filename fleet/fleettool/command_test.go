@@ -20,7 +20,7 @@ func survey() *stream.Survey {
 		Publisher: &stream.Publishing{Node: "aa", Line: 1, Head: fleet.Point{Revision: 100, ID: fleet.ID{1}}, Final: fleet.Point{Revision: 90, ID: fleet.ID{2}}},
 		Moves:     stream.Kept{Messages: 3, Bytes: 4000, First: at.Add(-time.Hour), Last: at, Copies: 3, Leader: "n1", Missing: []string{"n3"}},
 		Snapshots: stream.Kept{Copies: 3},
-		Newest:    &stream.Snapshot{Point: fleet.Point{Revision: 80, ID: fleet.ID{3}}, Bytes: 1000, Rows: 10, Made: at.Add(-time.Minute)},
+		Newest:    &stream.Snapshot{Point: fleet.Point{Revision: 80, ID: fleet.ID{3}}, Bytes: 1000, RowsSum: fleet.RowsSum{Rows: 10}, Made: at.Add(-time.Minute)},
 		Members: []stream.Member{
 			{Role: "node", Node: "aa", Host: "one", Process: 7, Since: at, Publishing: true, Head: fleet.Point{Revision: 101}},
 			{Role: "node", Node: "bb", Host: "two", Process: 8, Since: at, Head: fleet.Point{Revision: 100}},
@@ -65,6 +65,40 @@ func TestTextOfNobody(t *testing.T) {
 	}
 }
 
+// A replica that differs is named with its tables, one that has not told with why.
+func TestComparison(t *testing.T) {
+	rows := func(b byte) fleet.RowsSum {
+		return fleet.RowsSum{Rows: 3, Hash: fleet.ID{b}, Tables: []fleet.TableSum{{Name: "accounts", Rows: 1}, {Name: "rows", Rows: 2, Hash: fleet.ID{b}}}}
+	}
+	member := func(role string, process int) stream.Member {
+		return stream.Member{Role: role, Host: "one", Process: process}
+	}
+	c := &stream.Comparison{
+		Node: stream.Verdict{Member: member("node", 7), Block: fleet.Point{Revision: 100, ID: fleet.ID{1}}, RowsSum: rows(1)},
+		Replicas: []stream.Verdict{
+			{Member: member("replica", 8), RowsSum: rows(1)},
+			{Member: member("replica", 9), RowsSum: rows(2)},
+			{Member: member("replica", 10), Failure: "it has not answered"},
+		},
+	}
+	want := `block 100 (01` + strings.Repeat("0", 62) + `)
+3 rows in 2 tables, hash 01` + strings.Repeat("0", 62) + `
+
+member   host  process  rows
+node     one   7        3
+replica  one   8        the same
+replica  one   9        DIFFERENT in rows
+replica  one   10       not compared: it has not answered
+`
+	var got bytes.Buffer
+	if err := writeComparison(&got, c); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != want || c.Equal() {
+		t.Errorf("printed:\n%s\nwanted:\n%s", &got, want)
+	}
+}
+
 // Scripts read what is printed as it was.
 func TestJSON(t *testing.T) {
 	var text bytes.Buffer
@@ -82,18 +116,20 @@ func TestJSON(t *testing.T) {
 
 // Where no server answers the command ends with its code.
 func TestExitCode(t *testing.T) {
-	c := Command()
-	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs([]string{"status", "--fleet-server", "nats://" + loopback.Address(t)})
-	var code interface{ ExitCode() int }
-	if err := c.ExecuteContext(t.Context()); !errors.As(err, &code) || code.ExitCode() != 1 {
-		t.Errorf("%v", err)
+	for _, name := range []string{"status", "verify"} {
+		c := Command()
+		c.SilenceErrors, c.SilenceUsage = true, true
+		c.SetArgs([]string{name, "--fleet-server", "nats://" + loopback.Address(t)})
+		var code interface{ ExitCode() int }
+		if err := c.ExecuteContext(t.Context()); !errors.As(err, &code) || code.ExitCode() != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
 func TestWrongUse(t *testing.T) {
 	for _, args := range [][]string{
-		{"status"}, {"status", "--fleet-server", "nats://127.0.0.1:1", "--fleet-name", "a b"},
+		{"status"}, {"verify"}, {"status", "--fleet-server", "nats://127.0.0.1:1", "--fleet-name", "a b"},
 	} {
 		c := Command()
 		c.SilenceErrors, c.SilenceUsage = true, true

@@ -12,7 +12,7 @@ import (
 	"tarn/fleet/stream"
 )
 
-func writeJSON(w io.Writer, s *stream.Survey) error {
+func writeJSON(w io.Writer, s any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(s)
@@ -31,7 +31,11 @@ func writeText(w io.Writer, s *stream.Survey, now time.Time) error {
 		line("published by\tnobody")
 	}
 	line("moves\t%s", keeps(&s.Moves, now))
-	line("snapshots\t%s", keeps(&s.Snapshots, now))
+	if n := s.Newest; n != nil && n.Kept != "" {
+		line("snapshots\tin a folder")
+	} else {
+		line("snapshots\t%s", keeps(&s.Snapshots, now))
+	}
 	if n := s.Newest; n != nil {
 		line("newest snapshot\t%s, %d bytes, %d rows, made %s ago", point(n.Point), n.Bytes, n.Rows, now.Sub(n.Made).Round(time.Second))
 	} else {

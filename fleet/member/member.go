@@ -41,6 +41,9 @@ func (o *Options) Validate() error {
 	if o.Embedded != nil {
 		s.InProcess = (*server.Server)(nil) // there will be one
 	}
+	if o.Stream.OverHTTP() && !o.Replica {
+		errs = append(errs, errors.New("a node writes snapshots: the path of their folder is expected, not a URL"))
+	}
 	if o.Memory <= 0 && !o.Replica {
 		errs = append(errs, errors.New("a node without memory for its fleet cannot publish"))
 	}

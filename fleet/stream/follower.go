@@ -33,6 +33,7 @@ type Follower struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 
+	about  Member
 	lag    atomic.Pointer[Lag]
 	verify verification
 }
@@ -48,17 +49,21 @@ type Lag struct {
 func NewFollower(o Options) (*Follower, error) {
 	o = o.withDefaults()
 	f := &Follower{Options: o}
+	f.verify.f = f
 	var err error
 	if f.conn, f.js, err = o.connect("replica"); err != nil {
 		return nil, err
 	}
 	f.lag.Store(new(Lag))
-	about := newMember(RoleReplica, newName())
+	f.about = newMember(RoleReplica, newName())
 	err = f.introduce(f.conn, func() Member {
-		x := about
+		x := f.about
 		x.Head = f.Lag().Applied
 		return x
 	})
+	if err == nil {
+		err = f.compareOnDemand()
+	}
 	if err != nil {
 		f.conn.Close()
 		return nil, err
@@ -91,7 +96,11 @@ func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snap
 	if err != nil {
 		return err
 	}
-	parts := readParts(ctx, r.objects, s.Object, s.Parts)
+	if s.Kept != r.parts.kept() || !snapshotName.MatchString(s.Object) {
+		return fmt.Errorf("the newest snapshot %.100q is kept in %s, and this replica looks in %s: it needs the same option as the node",
+			s.Object, place(s.Kept), place(r.parts.kept()))
+	}
+	parts := readParts(ctx, r.parts, s.Object, s.Parts)
 	defer parts.close()
 	im, err := fleet.ReadImage(parts)
 	if err != nil {
@@ -112,9 +121,9 @@ func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snap
 func (f *Follower) Run(ctx context.Context, replica Replica) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer f.verify.begin(f, replica, cancel)()
+	defer f.verify.begin(ctx, replica, cancel)()
 	go f.listen(ctx, f.watch)
-	if f.verify.replica != nil {
+	if f.Verify {
 		go f.listen(ctx, f.watchSnapshots)
 	}
 	err := f.retry(ctx, "Following the fleet is interrupted", func() error { return f.follow(ctx, replica) },
@@ -266,7 +275,11 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 	stop := context.AfterFunc(ctx, messages.Stop)
 	defer stop()
 	for {
-		m, err := messages.Next()
+		m, err := messages.Next(jetstream.NextMaxWait(idleTime))
+		if errors.Is(err, nats.ErrTimeout) {
+			w.verify.idle()
+			continue
+		}
 		if err != nil {
 			return fmt.Errorf("read the stream: %w", err)
 		}
@@ -291,6 +304,9 @@ const (
 	pullExpiry    = 10 * time.Second
 	pullHeartbeat = time.Second
 )
+
+// idleTime is how long nothing comes before somebody looks whether a comparison is due: less than [dueTime].
+const idleTime = 300 * time.Millisecond
 
 // lost says that the replica cannot go on from its head.
 func (w *walk) lost(err error) error {

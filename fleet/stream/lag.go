@@ -14,7 +14,7 @@ func (f *Follower) heard(text []byte) {
 		return // whoever wrote it is no publisher
 	}
 	f.change(func(l *Lag) { l.Publisher, l.Heard = p, time.Now() })
-	f.verify.due.Store(p.Due)
+	f.verify.due.Store(p.Compare || p.Due && f.Verify)
 }
 
 func (f *Follower) applied(p fleet.Point) { f.change(func(l *Lag) { l.Applied = p }) }

@@ -28,6 +28,8 @@ type Publishing struct {
 	Final fleet.Point `json:"final"`
 	// Due says that a snapshot is about to be taken, with which replicas may compare themselves.
 	Due bool `json:"due,omitempty"`
+	// Compare says that somebody has asked for a comparison, for which the head's rows are about to be read.
+	Compare bool `json:"compare,omitempty"`
 	// Unready says why the node should not be asked; "" if it may.
 	Unready string `json:"unready,omitempty"`
 }

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"tarn/fleet"
 )
 
-// A snapshot is kept as objects of this many bytes, but for the last. A server refuses what comes faster than it can
+// A snapshot is kept in parts of this many bytes, but for the last. A server refuses what comes faster than it can
 // write, from 128 MiB on, and one object has to come within a time: both are far away for a part.
 const partBytes = 16 << 20
 
@@ -27,14 +24,14 @@ const (
 
 func partName(object string, i int) string { return object + "/" + strconv.Itoa(i) }
 
-// partWriter writes parts to the object store.
+// partWriter writes the parts of a snapshot.
 type partWriter struct {
-	ctx     context.Context
-	objects jetstream.ObjectStore
-	object  string
-	bytes   uint64 // so far, of all parts
-	parts   int
-	buf     []byte // of the next one
+	ctx    context.Context
+	store  snapshotStore
+	object string
+	bytes  uint64 // so far, of all parts
+	parts  int
+	buf    []byte // of the next one
 }
 
 // Write returns when all parts that it fills are with the servers.
@@ -58,12 +55,9 @@ func (w *partWriter) flush() error {
 		return nil
 	}
 	name := partName(w.object, w.parts)
-	err := tryPart(w.ctx, func(ctx context.Context) error {
-		_, err := w.objects.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(w.buf))
-		return err
-	})
+	err := tryPart(w.ctx, func(ctx context.Context) error { return w.store.put(ctx, name, w.buf) })
 	if err != nil {
-		return fmt.Errorf("write object %s: %w", name, err)
+		return fmt.Errorf("write part %s: %w", name, err)
 	}
 	w.bytes += uint64(len(w.buf))
 	w.parts++
@@ -73,14 +67,14 @@ func (w *partWriter) flush() error {
 
 // partReader reads parts, one ahead.
 type partReader struct {
-	ctx     context.Context
-	cancel  context.CancelFunc
-	objects jetstream.ObjectStore
-	object  string
-	next    int // what is on its way
-	parts   int
-	coming  chan part
-	buf     []byte // the rest of the one that has come
+	ctx    context.Context
+	cancel context.CancelFunc
+	store  snapshotStore
+	object string
+	next   int // what is on its way
+	parts  int
+	coming chan part
+	buf    []byte // the rest of the one that has come
 }
 
 type part struct {
@@ -89,8 +83,8 @@ type part struct {
 }
 
 // readParts begins to read. Who calls it closes the reader.
-func readParts(ctx context.Context, objects jetstream.ObjectStore, object string, parts int) *partReader {
-	r := &partReader{objects: objects, object: object, parts: parts, coming: make(chan part, 1)}
+func readParts(ctx context.Context, store snapshotStore, object string, parts int) *partReader {
+	r := &partReader{store: store, object: object, parts: parts, coming: make(chan part, 1)}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.ask()
 	return r
@@ -108,31 +102,14 @@ func (r *partReader) ask() {
 	go func() {
 		var p part
 		p.err = tryPart(r.ctx, func(ctx context.Context) (err error) {
-			p.data, err = r.get(ctx, name)
+			p.data, err = r.store.get(ctx, name)
 			return err
 		})
 		if p.err != nil {
-			p.err = fmt.Errorf("%w: object %s: %w", ErrInterrupted, name, p.err)
+			p.err = fmt.Errorf("%w: part %s: %w", ErrInterrupted, name, p.err)
 		}
 		r.coming <- p
 	}()
-}
-
-// get reads a part, which is not larger than parts are.
-func (r *partReader) get(ctx context.Context, name string) ([]byte, error) {
-	object, err := r.objects.Get(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	defer object.Close() //nolint:errcheck // it was read
-	info, err := object.Info()
-	if err == nil && info.Size > partBytes {
-		err = fmt.Errorf("%w: it has %d bytes", fleet.ErrDamaged, info.Size)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return io.ReadAll(io.LimitReader(object, partBytes+1))
 }
 
 // Read waits for the next bytes, for as long as the tries of one part take.
@@ -176,7 +153,7 @@ func tryPart(ctx context.Context, try func(context.Context) error) error {
 			return context.Cause(ctx)
 		case errors.Is(err, fleet.ErrDamaged):
 			return err
-		case errors.Is(err, jetstream.ErrObjectNotFound):
+		case errors.Is(err, errPartGone):
 			return fmt.Errorf("%w: newer snapshots have taken its place meanwhile", err)
 		case time.Since(begun) > partsTime:
 			return fmt.Errorf("for %v: %w", partsTime, err)

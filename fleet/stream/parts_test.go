@@ -40,7 +40,7 @@ func object(t *testing.T, n int, so server.Options) (*rooms, *server.Server, []b
 	}
 	b := make([]byte, n)
 	rand.NewChaCha8([32]byte{}).Read(b) //nolint:errcheck // it never fails
-	w := &partWriter{ctx: t.Context(), objects: r.objects, object: "one"}
+	w := &partWriter{ctx: t.Context(), store: r.parts, object: "one"}
 	if _, err := io.Copy(w, iotest.HalfReader(bytes.NewReader(b))); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func object(t *testing.T, n int, so server.Options) (*rooms, *server.Server, []b
 func TestPartsWaitForTheirReader(t *testing.T) {
 	t.Parallel()
 	r, _, want := object(t, 3*partBytes+1, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
-	d := readParts(t.Context(), r.objects, "one", 4)
+	d := readParts(t.Context(), r.parts, "one", 4)
 	defer d.close()
 	got, err := io.ReadAll(iotest.OneByteReader(io.LimitReader(d, 1000)))
 	if err != nil {
@@ -72,7 +72,7 @@ func TestPartsGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	o := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
 	r, s, want := object(t, 5*partBytes, o)
-	d := readParts(t.Context(), r.objects, "one", 5)
+	d := readParts(t.Context(), r.parts, "one", 5)
 	defer d.close()
 	got := make([]byte, partBytes/2)
 	if _, err := io.ReadFull(d, got); err != nil {
@@ -103,7 +103,7 @@ func TestPartsEnd(t *testing.T) {
 	if err := r.objects.Delete(t.Context(), partName("one", 3)); err != nil {
 		t.Fatal(err)
 	}
-	d := readParts(t.Context(), r.objects, "one", 5)
+	d := readParts(t.Context(), r.parts, "one", 5)
 	defer d.close()
 	for range 2 {
 		if n, err := io.Copy(io.Discard, d); !errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -111,7 +111,7 @@ func TestPartsEnd(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	other := readParts(ctx, r.objects, "one", 3)
+	other := readParts(ctx, r.parts, "one", 3)
 	defer other.close()
 	if _, err := io.ReadFull(other, make([]byte, partBytes)); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestOldSnapshotsAreDropped(t *testing.T) {
 	ctx := t.Context()
 	put := func(name string) {
 		t.Helper()
-		w := &partWriter{ctx: ctx, objects: r.objects, object: name}
+		w := &partWriter{ctx: ctx, store: r.parts, object: name}
 		if _, err := w.Write(make([]byte, partBytes+1)); err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,11 @@ type Publisher struct {
 	leads atomic.Bool // it holds the publisher's place
 	due   atomic.Bool // a snapshot is about to be taken
 
+	compare   chan string // where to answer who asks for a comparison
+	comparing atomic.Bool // the head's rows are about to be read for one
+
+	compared atomic.Uint64 // the block that is compared, or was last; replicas stop there
+
 	answers bool // replicas' questions; of the goroutine that runs
 
 	kept       atomic.Pointer[fleet.Point] // the newest block that the servers have
@@ -57,7 +62,7 @@ func NewPublisher(o PublisherOptions) *Publisher {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = time.Hour
 	}
-	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log}
+	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log, compare: make(chan string, 1)}
 }
 
 // newName draws a name for a run.
@@ -82,10 +87,13 @@ func (p *Publisher) Run(ctx context.Context) error {
 		x.Publishing = p.leads.Load()
 		return x
 	})
+	if err == nil {
+		err = p.hearComparisons(conn)
+	}
 	if err != nil {
 		return err
 	}
-	_ = p.retry(ctx, "Publishing to the fleet is interrupted", func() error { return p.lead(ctx, conn, js) }, // ends with ctx alone
+	_ = p.retry(ctx, "Publishing to the fleet is interrupted", func() error { return p.lead(ctx, conn, js, about) }, // ends with ctx alone
 		func(error) bool { return false })
 	return nil
 }
@@ -101,7 +109,7 @@ func (p *Publisher) Kept(at fleet.Point) bool {
 
 // lead waits for the publisher's place, and publishes until something fails. Nothing of what the servers keep is made or
 // changed by a node that stands by.
-func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetStream) error {
+func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetStream, about Member) error {
 	place, err := p.place(ctx, js)
 	if err != nil {
 		return err
@@ -134,14 +142,12 @@ func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetS
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t := &turn{Publisher: p, js: js}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		cancel(p.hold(ctx, held, t))
-	}()
+	var beside sync.WaitGroup
+	beside.Go(func() { cancel(p.hold(ctx, held, t)) })
+	beside.Go(func() { p.compareRows(ctx, conn, about) })
 	defer func() {
 		cancel(nil)
-		<-ended
+		beside.Wait()
 		if t.uploaded != nil { // it reads the chain's state
 			<-t.uploaded
 		}
@@ -191,7 +197,7 @@ func (p *Publisher) behind(ctx context.Context, js jetstream.JetStream) (*fleet.
 
 func (p *Publisher) about(line uint64) Publishing {
 	head, final := p.Source.Line().Head()
-	x := Publishing{Node: p.node, Line: line, Head: head, Final: final, Due: p.due.Load()}
+	x := Publishing{Node: p.node, Line: line, Head: head, Final: final, Due: p.due.Load(), Compare: p.comparing.Load()}
 	if p.Ready != nil {
 		if err := p.Ready(); err != nil {
 			x.Unready = err.Error()

@@ -2,12 +2,10 @@ package stream
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -21,14 +19,14 @@ type Snapshot struct {
 	Line     uint64      `json:"line"`
 	Chain    fleet.ID    `json:"chain"`
 	Point    fleet.Point `json:"point"`
-	Sequence uint64      `json:"sequence"` // of the first message that may tell what came after
-	Object   string      `json:"object"`   // its name in the object store; a part's has the number behind it
+	Sequence uint64      `json:"sequence"`       // of the first message that may tell what came after
+	Kept     string      `json:"kept,omitempty"` // in a "folder"; "" for the servers' object store
+	Object   string      `json:"object"`         // its name there; a part's has the number behind it
 	Parts    int         `json:"parts"`
 	Bytes    uint64      `json:"bytes"`
-	Rows     int64       `json:"rows"`
-	Hash     fleet.ID    `json:"hash"` // of all rows
-	Made     time.Time   `json:"made"`
-	Older    []Older     `json:"older,omitempty"`
+	fleet.RowsSum
+	Made  time.Time `json:"made"`
+	Older []Older   `json:"older,omitempty"`
 }
 
 // Older is a snapshot from which newer ones have taken its place, and which replicas may still be loading.
@@ -46,11 +44,12 @@ type Image struct {
 	View store.View
 }
 
-// upload writes an image to the object store.
+// upload writes an image to where the fleet's snapshots are kept.
 func (r *rooms) upload(ctx context.Context, line uint64, im Image) (s Snapshot, err error) {
 	// A name is used once: two nodes' images of a block need not be the same bytes.
-	s = Snapshot{Line: line, Chain: im.Chain, Point: im.Point, Object: fmt.Sprintf("%016x-%d-%s", line, im.Revision, newName()), Made: time.Now().UTC()}
-	w := &partWriter{ctx: ctx, objects: r.objects, object: s.Object}
+	s = Snapshot{Line: line, Chain: im.Chain, Point: im.Point, Kept: r.parts.kept(),
+		Object: fmt.Sprintf("%016x-%d-%s", line, im.Revision, newName()), Made: time.Now().UTC()}
+	w := &partWriter{ctx: ctx, store: r.parts, object: s.Object}
 	sum, err := fleet.WriteImage(w, im.ImageHeader, im.View, func(int64) error { return context.Cause(ctx) })
 	if err == nil {
 		err = w.flush()
@@ -58,7 +57,7 @@ func (r *rooms) upload(ctx context.Context, line uint64, im Image) (s Snapshot, 
 	if err != nil {
 		return s, fmt.Errorf("upload a snapshot of block %d: %w", im.Revision, err)
 	}
-	s.Parts, s.Bytes, s.Rows, s.Hash = w.parts, w.bytes, sum.Rows, sum.Hash
+	s.Parts, s.Bytes, s.RowsSum = w.parts, w.bytes, sum
 	return s, nil
 }
 
@@ -83,8 +82,7 @@ func (r *rooms) announce(ctx context.Context, s Snapshot, stay time.Duration) er
 	return nil
 }
 
-// dropSnapshots deletes what no replica loads any more, or ever could. Of a deleted object nothing stays, as a marker
-// would that the library leaves.
+// dropSnapshots deletes what no replica loads any more, or ever could.
 func (r *rooms) dropSnapshots(ctx context.Context) error {
 	newest, err := r.newest(ctx)
 	if err != nil && !errors.Is(err, errNoSnapshot) && !errors.Is(err, fleet.ErrDamaged) {
@@ -95,24 +93,7 @@ func (r *rooms) dropSnapshots(ctx context.Context) error {
 		keep[o.Object] = time.Now().Before(o.Until)
 	}
 	keep[newest.Object] = true
-	list, err := r.objects.List(ctx)
-	if errors.Is(err, jetstream.ErrNoObjectsFound) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("list snapshots: %w", err)
-	}
-	for _, o := range list {
-		if name, _, _ := strings.Cut(o.Name, "/"); keep[name] {
-			continue
-		}
-		for _, subject := range []string{"C." + o.NUID, "M." + base64.URLEncoding.EncodeToString([]byte(o.Name))} {
-			if err := r.objectStream.Purge(ctx, jetstream.WithPurgeSubject("$O."+o.Bucket+"."+subject)); err != nil {
-				return fmt.Errorf("delete object %s: %w", o.Name, err)
-			}
-		}
-	}
-	return nil
+	return r.parts.drop(ctx, keep)
 }
 
 // errNoSnapshot says that nothing is there yet for a replica to begin with.

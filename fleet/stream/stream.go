@@ -13,7 +13,8 @@
 //   - stream TARN_name_MOVES, subject tarn.name.moves: the messages of package fleet. Its sequence numbers
 //     only order them; a message says itself to which move of which line it belongs.
 //   - bucket tarn_name_publisher: the publisher's place, a key that ends by itself unless it is renewed.
-//   - bucket tarn_name_snapshots of keys, and objects of the same name: the snapshots that a replica may begin with.
+//   - bucket tarn_name_snapshots of keys, and objects of the same name: the snapshots that a replica may begin with. They may
+//     be in a folder instead.
 //
 // # Who may publish
 //
@@ -57,6 +58,10 @@ type Options struct {
 	// InProcess is a server in the same process, which needs no address; nil for none.
 	InProcess nats.InProcessConnProvider
 
+	// Folder is where snapshots are kept in the place of the servers: a folder that all nodes and replicas see, by its
+	// absolute path; of a replica also a URL (http, https) that shows it. "" is on the servers.
+	Folder string
+
 	Copies    int           // of the stream, on as many servers; 0 is 1
 	KeepFor   time.Duration // how old messages may become; 0 is 6 hours
 	KeepBytes int64         // how much they may take; 0 is 8 GiB
@@ -88,6 +93,9 @@ func (o *Options) Validate() error {
 	}
 	if o.User == "" && o.Password != "" {
 		wrong("a password needs a user")
+	}
+	if err := o.validateFolder(); err != nil {
+		errs = append(errs, err)
 	}
 	if o.Copies < 0 || o.Copies > 5 {
 		wrong("%d copies of the stream: 1 to 5 are expected", o.Copies)
@@ -127,6 +135,9 @@ func (o *Options) connect(role string) (*nats.Conn, jetstream.JetStream, error) 
 		nats.Name("tarn " + role), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
 		nats.ReconnectWait(reconnectWait), nats.ReconnectBufSize(-1), nats.Timeout(requestTime),
 		nats.PingInterval(pingEvery), nats.MaxPingsOutstanding(2),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			o.Log.Warn("NATS refuses something, or loses it", "fleet", o.Name, "error", err)
+		}),
 	}
 	switch {
 	case o.Credentials != "":
@@ -196,9 +207,11 @@ type rooms struct {
 	moves     jetstream.Stream
 	lease     jetstream.KeyValue
 	snapshots jetstream.KeyValue
-	objects   jetstream.ObjectStore
+	objects   jetstream.ObjectStore // nil where snapshots are in a folder
 
-	objectStream jetstream.Stream // in which the object store keeps its messages, by NATS' ADR-20
+	parts snapshotStore // of snapshots
+
+	objectStream jetstream.Stream // in which the object store keeps its messages, by NATS' ADR-20; nil without it
 }
 
 // place opens the bucket of the publisher's place, or makes it.
@@ -219,6 +232,7 @@ func (o *Options) place(ctx context.Context, js jetstream.JetStream) (jetstream.
 // create makes the fleet's other rooms, or changes them to what the options say.
 func (o *Options) create(ctx context.Context, js jetstream.JetStream, place jetstream.KeyValue) (r rooms, err error) {
 	r.lease = place
+	defer func() { r.parts = o.store(&r) }()
 	r.moves, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: o.movesStream(), Subjects: []string{o.movesSubject()}, Replicas: o.Copies,
 		MaxAge: o.KeepFor, MaxBytes: o.KeepBytes, Discard: jetstream.DiscardOld, AllowDirect: true,
@@ -233,6 +247,15 @@ func (o *Options) create(ctx context.Context, js jetstream.JetStream, place jets
 	if err != nil {
 		return r, fmt.Errorf("make bucket %s: %w", o.snapshotBucket(), err)
 	}
+	if o.Folder != "" {
+		if err = js.DeleteObjectStore(ctx, o.snapshotBucket()); errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			err = nil
+		}
+		if err != nil {
+			return r, fmt.Errorf("delete snapshots on the servers: %w", err)
+		}
+		return r, nil
+	}
 	r.objects, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
 		Bucket: o.snapshotBucket(), Replicas: o.Copies, Description: "the snapshots that a replica may begin with",
 	})
@@ -245,6 +268,7 @@ func (o *Options) create(ctx context.Context, js jetstream.JetStream, place jets
 
 // find opens the rooms that a publisher has made.
 func (o *Options) find(ctx context.Context, js jetstream.JetStream) (r rooms, err error) {
+	defer func() { r.parts = o.store(&r) }()
 	if r.moves, err = js.Stream(ctx, o.movesStream()); err != nil {
 		return r, fmt.Errorf("open stream %s: %w", o.movesStream(), err)
 	}
@@ -254,7 +278,11 @@ func (o *Options) find(ctx context.Context, js jetstream.JetStream) (r rooms, er
 	if r.snapshots, err = js.KeyValue(ctx, o.snapshotBucket()); err != nil {
 		return r, fmt.Errorf("open bucket %s: %w", o.snapshotBucket(), err)
 	}
-	if r.objects, err = js.ObjectStore(ctx, o.snapshotBucket()); err != nil {
+	r.objects, err = js.ObjectStore(ctx, o.snapshotBucket())
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound):
+		return r, nil // they are in a folder
+	case err != nil:
 		return r, fmt.Errorf("open object store %s: %w", o.snapshotBucket(), err)
 	}
 	r.objectStream, err = o.findObjects(ctx, js)

@@ -16,8 +16,8 @@ type Survey struct {
 	Fleet     string      `json:"fleet"`
 	Publisher *Publishing `json:"publisher"` // null for nobody
 	Moves     Kept        `json:"moves"`
-	Snapshots Kept        `json:"snapshots"`
-	Newest    *Snapshot   `json:"newest"` // null for none
+	Snapshots Kept        `json:"snapshots"` // by the servers; zero if they are in a folder
+	Newest    *Snapshot   `json:"newest"`    // null for none
 	Members   []Member    `json:"members"`
 }
 
@@ -61,8 +61,10 @@ func Look(ctx context.Context, o Options, members time.Duration) (*Survey, error
 	if s.Moves, err = kept(ctx, r.moves); err != nil {
 		return nil, err
 	}
-	if s.Snapshots, err = kept(ctx, r.objectStream); err != nil {
-		return nil, err
+	if r.objectStream != nil {
+		if s.Snapshots, err = kept(ctx, r.objectStream); err != nil {
+			return nil, err
+		}
 	}
 	switch newest, err := r.newest(ctx); {
 	case err == nil:

@@ -170,10 +170,12 @@ func (t *turn) snapshot(ctx context.Context, line uint64) (s Snapshot, err error
 		return s, err
 	}
 	im, err := t.Source.Image(ctx)
+	t.compared.Store(im.Revision)
 	t.due.Store(false)
 	if err != nil {
 		return s, fmt.Errorf("take a snapshot: %w", err)
 	}
+	send(t.js.Conn(), t.rowsSubject(), &comparedRows{Block: im.Point, Snapshot: true})
 	if err := t.sameChain(ctx, im.Chain); err != nil {
 		return s, errors.Join(err, im.View.Close())
 	}
@@ -227,7 +229,7 @@ func decided(line *fleet.Line, p fleet.Point) (bool, error) {
 func (t *turn) publish(ctx context.Context) error {
 	line := t.Source.Line()
 	for {
-		m, err := line.Next(t.at, moveBytes)
+		m, err := line.Next(t.at, t.moveSize())
 		if errors.Is(err, fleet.ErrGap) {
 			return err // the next turn begins a new line
 		}
@@ -269,6 +271,15 @@ func (t *turn) publish(ctx context.Context) error {
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// moveSize is about how large the next move may be. Replicas stop only between two moves: none goes beyond a block that they
+// are to compare, or that may become it.
+func (t *turn) moveSize() int64 {
+	if t.due.Load() || t.comparing.Load() || t.at.Revision < t.compared.Load() {
+		return 1
+	}
+	return moveBytes
 }
 
 // snapshotAgain is how long after a failed snapshot the next one begins, at most.

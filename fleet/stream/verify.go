@@ -3,9 +3,12 @@ package stream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tarn/fleet"
 	"tarn/store"
@@ -18,69 +21,177 @@ type Compared interface {
 	View() (store.View, error)
 }
 
-// verification compares a replica's rows with those of the node's snapshots. While one is due, views of what was applied
-// are held; the one of the snapshot's block is read when the snapshot is announced. A replica that was not at that block by
-// itself, as it was behind, is not compared.
+// verification compares a replica's rows with the node's. While a comparison is due, views of what was applied are held. The
+// node names its block, of which the view is kept then, and when it has read its rows, the replica reads that view. A replica
+// that was not at that block by itself is not compared.
 type verification struct {
-	f       *Follower
-	replica Compared // nil for one that is not compared
-	differs func(error)
-	due     atomic.Bool
+	f   *Follower
+	due atomic.Bool
 
-	mu    sync.Mutex
-	held  []heldView // oldest first
-	ended bool
-	busy  sync.WaitGroup
+	mu      sync.Mutex
+	ctx     context.Context // while the replica follows; nil otherwise
+	replica Compared        // nil for one that cannot be compared
+	differs func(error)
+	at      fleet.Point   // what was applied last
+	held    []heldView    // of blocks of which one may be named, oldest first
+	named   []heldView    // of blocks that were named, oldest first
+	coming  []fleet.Point // that were named, and that the replica has not reached
+	awaited *nodesRows    // of a block that the replica has not reached; nil for none
+	busy    sync.WaitGroup
 }
 
 type heldView struct {
-	at   fleet.Point
-	view store.View
+	at    fleet.Point
+	view  store.View
+	since time.Time
 }
 
-// mostHeld is how many views are held at most: a view keeps what is replaced after it.
-const mostHeld = 16
+// nodesRows are the node's rows at a block, which a replica compares with its own.
+type nodesRows struct {
+	at  fleet.Point
+	sum fleet.RowsSum
+	// told is called once, by any goroutine, with the replica's own rows, or with why they were not read; nil for nobody.
+	told func(own *fleet.RowsSum, err error)
+}
 
-// begin begins to compare, if that was asked for and can be. What is returned ends it. differs is told that the replica is not
-// what the node is.
-func (v *verification) begin(f *Follower, replica Replica, differs func(error)) (end func()) {
-	v.f, v.differs, v.ended = f, differs, false
-	if v.replica = nil; f.Verify {
-		v.replica, _ = replica.(Compared)
+func (n *nodesRows) tell(own *fleet.RowsSum, err error) {
+	if n.told != nil {
+		n.told(own, err)
 	}
+}
+
+// How many views there are at most, and for how long if nobody asks for them: a view keeps what is replaced after it.
+const (
+	mostHeld  = 64
+	mostNamed = 2
+	heldTime  = time.Hour
+)
+
+// forkTime is how long a replica that is at or beyond the node's block may still come there, over a switch of forks.
+const forkTime = 5 * time.Second
+
+// Why a replica is not compared.
+var (
+	errNotThere     = errors.New("the replica has passed the node's block without stopping there, or follows another branch")
+	errNotFollowing = errors.New("the replica does not follow at the moment; it may be loading a snapshot")
+	errNotAlike     = errors.New("the replica does not keep the node's rows as they are")
+)
+
+// begin begins to compare, if the replica can be compared. What is returned ends it. differs is told that the replica is not
+// what the node is.
+func (v *verification) begin(ctx context.Context, replica Replica, differs func(error)) (end func()) {
+	head, _ := replica.Head()
+	v.mu.Lock()
+	v.ctx, v.differs, v.at = ctx, differs, head
+	v.replica, _ = replica.(Compared)
+	v.mu.Unlock()
 	return func() {
 		v.mu.Lock()
-		v.ended = true
-		v.drop(len(v.held))
+		v.ctx, v.coming = nil, nil
+		v.held, v.named = v.keep(v.held, 0), v.keep(v.named, 0)
+		v.await(nil)
 		v.mu.Unlock()
 		v.busy.Wait()
 	}
 }
 
-// applied holds a view of what was applied.
+// await lets what is awaited be another. The caller holds mu.
+func (v *verification) await(next *nodesRows) {
+	if v.awaited != nil {
+		v.awaited.tell(nil, errNotThere)
+	}
+	v.awaited = next
+}
+
+// applied says where the replica stands now, and keeps a view of that if somebody may ask for it.
 func (v *verification) applied(at fleet.Point) {
-	if v.replica == nil || !v.due.Load() {
-		return
-	}
-	view, err := v.replica.View()
-	if err != nil {
-		v.f.Log.Warn("The replica's state is not compared with the node's", "fleet", v.f.Name, "error", err)
-		return
-	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.held = append(v.held, heldView{at, view})
-	if len(v.held) > mostHeld || v.ended {
-		v.drop(1)
+	if v.at = at; v.ctx == nil || v.replica == nil {
+		return
+	}
+	v.forget()
+	n := v.awaited
+	named := slices.Contains(v.coming, at)
+	v.coming = slices.DeleteFunc(v.coming, func(p fleet.Point) bool { return p == at })
+	if n != nil && n.at == at {
+		if view := v.view(); view != nil {
+			v.awaited = nil
+			v.begun(view, n)
+		}
+	}
+	switch {
+	case has(v.held, at) || has(v.named, at):
+	case named:
+		v.named = v.keep(v.look(v.named, at), mostNamed)
+	case v.due.Load():
+		v.held = v.keep(v.look(v.held, at), mostHeld)
 	}
 }
 
-// drop closes the oldest views. The caller holds mu.
-func (v *verification) drop(n int) {
-	for i := range v.held[:n] {
-		v.close(v.held[i].view)
+// forget gives back what nobody has asked for in a long time. The caller holds mu.
+func (v *verification) forget() {
+	for _, list := range []*[]heldView{&v.held, &v.named} {
+		if len(*list) > 0 && time.Since((*list)[0].since) > heldTime {
+			*list = v.keep(*list, len(*list)-1)
+		}
 	}
-	v.held = append([]heldView(nil), v.held[n:]...)
+}
+
+func has(list []heldView, at fleet.Point) bool {
+	return slices.ContainsFunc(list, func(h heldView) bool { return h.at == at })
+}
+
+// look appends a view of the head, if there is one to be had. The caller holds mu.
+func (v *verification) look(list []heldView, at fleet.Point) []heldView {
+	if view := v.view(); view != nil {
+		list = append(list, heldView{at, view, time.Now()})
+	}
+	return list
+}
+
+// view shows the head; nil if that fails, which the log says. The caller holds mu.
+func (v *verification) view() store.View {
+	view, err := v.replica.View()
+	if err != nil {
+		v.f.Log.Warn("The replica's state is not compared with the node's", "fleet", v.f.Name, "error", err)
+		return nil
+	}
+	return view
+}
+
+// nodeNames keeps the view of a block that the node has named, or will when the replica comes there. Others are given back.
+func (v *verification) nodeNames(at fleet.Point) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.ctx == nil || v.replica == nil || has(v.named, at) {
+		return
+	}
+	if i := slices.IndexFunc(v.held, func(h heldView) bool { return h.at == at }); i >= 0 {
+		v.named = v.keep(append(v.named, v.held[i]), mostNamed)
+		v.held = slices.Delete(v.held, i, i+1)
+	} else {
+		v.coming = append(v.coming, at)
+		v.coming = v.coming[max(0, len(v.coming)-mostNamed):]
+	}
+	v.held = v.keep(v.held, 0)
+}
+
+// idle is called where nothing has come for a while: the head may be what the node compares.
+func (v *verification) idle() {
+	v.mu.Lock()
+	at := v.at
+	v.mu.Unlock()
+	v.applied(at)
+}
+
+// keep closes all views but the newest ones. The caller holds mu.
+func (v *verification) keep(list []heldView, most int) []heldView {
+	n := max(0, len(list)-most)
+	for _, h := range list[:n] {
+		v.close(h.view)
+	}
+	return slices.Clone(list[n:])
 }
 
 func (v *verification) close(view store.View) {
@@ -94,40 +205,78 @@ func (f *Follower) watchSnapshots(ctx context.Context) error {
 	return f.watchKey(ctx, f.snapshotBucket(), snapshotKey, func(text []byte) {
 		var s Snapshot
 		if json.Unmarshal(text, &s) == nil {
-			f.verify.announced(ctx, &s)
+			f.verify.announced(&nodesRows{at: s.Point, sum: s.RowsSum})
 		}
 	})
 }
 
-// announced compares the view of a snapshot's block, if there is one, and gives the others back.
-func (v *verification) announced(ctx context.Context, s *Snapshot) {
+// announced compares the view of the node's block, if there is one, and gives others back. If the replica has not come that
+// far, it will.
+func (v *verification) announced(n *nodesRows) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for i := range v.held {
-		if v.held[i].at != s.Point {
-			continue
-		}
-		view := v.held[i].view
-		v.held = append(v.held[:i:i], v.held[i+1:]...)
-		v.busy.Go(func() {
-			defer v.close(view)
-			v.compare(ctx, view, s)
-		})
-		break
+	view := v.take(n.at)
+	switch {
+	case v.ctx == nil:
+		n.tell(nil, errNotFollowing)
+	case v.replica == nil:
+		n.tell(nil, errNotAlike)
+	case view != nil:
+		v.begun(view, n)
+	default:
+		v.await(n)
+		time.AfterFunc(forkTime, func() { v.doubt(n) })
 	}
-	v.drop(len(v.held))
+	v.held = v.keep(v.held, 0)
 }
 
-func (v *verification) compare(ctx context.Context, view store.View, s *Snapshot) {
-	sum, err := fleet.Sum(view, func(int64) error { return context.Cause(ctx) })
+// doubt awaits a block no longer that the replica has not come to, though it is as far.
+func (v *verification) doubt(n *nodesRows) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	switch {
-	case ctx.Err() != nil:
-	case err != nil:
-		v.f.Log.Warn("The replica's state is not compared with the node's", "fleet", v.f.Name, "error", err)
-	case sum.Hash != s.Hash || sum.Rows != s.Rows:
-		v.differs(fmt.Errorf("%w: at block %d (%s) its %d rows have the hash %s, the node's %d rows have %s", ErrBeginAgain,
-			s.Point.Revision, s.Point.ID, sum.Rows, sum.Hash, s.Rows, s.Hash))
+	case v.awaited != n:
+	case v.at.Revision >= n.at.Revision:
+		v.await(nil)
 	default:
-		v.f.Log.Info("The replica's state is the node's", "fleet", v.f.Name, "block", s.Point.Revision, "rows", sum.Rows, "hash", sum.Hash)
+		time.AfterFunc(forkTime, func() { v.doubt(n) })
 	}
+}
+
+// take takes the view of a block, nil for none. The caller holds mu.
+func (v *verification) take(at fleet.Point) store.View {
+	for _, list := range []*[]heldView{&v.named, &v.held} {
+		if i := slices.IndexFunc(*list, func(h heldView) bool { return h.at == at }); i >= 0 {
+			view := (*list)[i].view
+			*list = slices.Delete(*list, i, i+1)
+			return view
+		}
+	}
+	return nil
+}
+
+// begun compares a view, which is closed then. The caller holds mu.
+func (v *verification) begun(view store.View, n *nodesRows) {
+	ctx, differs := v.ctx, v.differs
+	v.busy.Go(func() { v.compare(ctx, view, n, differs) })
+}
+
+// compare reads all rows of a view, which it closes.
+func (v *verification) compare(ctx context.Context, view store.View, n *nodesRows, differs func(error)) {
+	defer v.close(view)
+	own, err := fleet.Sum(view, func(int64) error { return context.Cause(ctx) })
+	if err != nil {
+		n.tell(nil, err)
+		if ctx.Err() == nil {
+			v.f.Log.Warn("The replica's state is not compared with the node's", "fleet", v.f.Name, "error", err)
+		}
+		return
+	}
+	n.tell(&own, nil)
+	if own.Same(&n.sum) {
+		v.f.Log.Info("The replica's state is the node's", "fleet", v.f.Name, "block", n.at.Revision, "rows", own.Rows, "hash", own.Hash)
+		return
+	}
+	differs(fmt.Errorf("%w: at block %d (%s) its %d rows have the hash %s, the node's %d rows have %s; tables that differ: %q",
+		ErrBeginAgain, n.at.Revision, n.at.ID, own.Rows, own.Hash, n.sum.Rows, n.sum.Hash, own.Difference(&n.sum)))
 }

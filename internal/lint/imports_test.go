@@ -128,7 +128,7 @@ var rules = []rule{
 	{"fleet", []string{"store", "internal/..."}},
 	{"fleet/server", nil},
 	{"fleet/fleettest", []string{"store"}},
-	{"fleet/stream", []string{"fleet", "store", "internal/..."}},
+	{"fleet/stream", []string{"fleet", "store", "store/vfs", "internal/..."}},
 	{"fleet/member", []string{"fleet", "fleet/server", "fleet/stream", "serve/exposition", "internal/..."}},
 	{"fleet/fleettool", []string{"fleet", "fleet/stream", "internal/..."}},
 	{"vitals", []string{"store", "serve/exposition", "probe", "dashboard", "internal/..."}},

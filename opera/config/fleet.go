@@ -19,6 +19,7 @@ type Fleet struct {
 	SnapshotEvery time.Duration
 	MaxLag        uint64 // blocks
 	Verify        bool
+	Folder        string // of snapshots; "" is on the servers
 }
 
 func defaultFleet() Fleet {
@@ -49,6 +50,9 @@ func fleetFlags(c *Config) []Flag {
 		{Name: "fleet.memory", Help: "Memory for blocks that are held for replicas, in MB", value: number(&f.MemoryMB)},
 		{Name: "fleet.snapshots", Help: "Time between two snapshots that replicas may begin with", value: period(&f.SnapshotEvery)},
 		{Name: "fleet.maxlag", Help: "Blocks that a replica may be behind the node before /readyz says that it is not ready", value: number(&f.MaxLag)},
+		{Name: "fleet.folder", Help: "Folder for the snapshots that replicas begin with, in the place of the NATS servers: an absolute path that " +
+			"all nodes and replicas of the fleet see; a replica may also name a URL (http or https) at which a web server shows it",
+			value: text(&f.Folder)},
 		{Name: "fleet.verify", Help: "A replica compares all rows of its state with the node's at each snapshot, and begins again if they differ; all nodes of the fleet have begun with the same genesis file", value: toggle(&f.Verify)},
 	}
 }

@@ -15,7 +15,7 @@ func (c *Config) Member(replica bool) (*member.Options, error) {
 	f := &c.Tarn.Fleet
 	if len(f.Servers) == 0 && !f.Embedded && !replica {
 		for _, o := range [][2]string{
-			{"listen", f.Listen}, {"credentials", f.Credentials}, {"nkey", f.NKey}, {"user", f.User}, {"ca", f.CA}, {"cert", f.Cert},
+			{"listen", f.Listen}, {"credentials", f.Credentials}, {"nkey", f.NKey}, {"user", f.User}, {"ca", f.CA}, {"cert", f.Cert}, {"folder", f.Folder},
 		} {
 			if o[1] != "" {
 				return nil, fmt.Errorf("--fleet.%s has no meaning without --fleet.server or --fleet.embedded", o[0])
@@ -27,6 +27,7 @@ func (c *Config) Member(replica bool) (*member.Options, error) {
 		Stream: stream.Options{
 			Servers: f.Servers, Name: f.Name, Credentials: f.Credentials, NKey: f.NKey, User: f.User, Password: f.Password,
 			CA: f.CA, Cert: f.Cert, Key: f.Key, Copies: f.Copies, KeepFor: f.KeepFor, KeepBytes: int64(f.KeepMB) << 20, Verify: f.Verify,
+			Folder: f.Folder,
 		},
 		Memory: int64(f.MemoryMB) << 20, SnapshotEvery: f.SnapshotEvery, Replica: replica, MostLag: f.MaxLag,
 	}
