@@ -262,7 +262,7 @@ func (f *follower) sameSum(t *testing.T, n *node) {
 			t.Fatal(err)
 		}
 	}
-	if sums[0] != sums[1] {
+	if !sums[0].Same(&sums[1]) {
 		t.Fatalf("the replica's rows have the sum %+v, the node's %+v", sums[0], sums[1])
 	}
 }
