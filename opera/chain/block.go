@@ -59,6 +59,11 @@ func recordEntry(b *inter.BlockRecord) *blocklog.Block {
 
 // assemble puts a block together from its entry and its events.
 func (l *logs) assemble(number inter.BlockNumber, e *blocklog.Block) (*Block, error) {
+	return assemble(number, e, l.events.Read)
+}
+
+// assemble puts a block together from its entry and its events, which are read by their numbers.
+func assemble(number inter.BlockNumber, e *blocklog.Block, event func(n uint64) (inter.EventID, []byte, error)) (*Block, error) {
 	b := &Block{
 		Number: number, Time: e.Time, ID: e.ID, GasUsed: e.GasUsed, Internal: e.Txs, Skipped: e.Skipped,
 		Senders: e.Senders, Receipts: make(types.Receipts, len(e.Receipts)), events: e.Events,
@@ -69,7 +74,7 @@ func (l *logs) assemble(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 	all := append(types.Transactions(nil), e.Txs...)
 	payloads := make([]*inter.Payload, 0, len(e.Events))
 	for _, n := range e.Events {
-		id, raw, err := l.events.Read(n)
+		id, raw, err := event(n)
 		if err != nil {
 			return nil, fmt.Errorf("block %d: %w", number, err)
 		}

@@ -152,8 +152,8 @@ func (f Follower) Adopt(t *Told, change func(store.Store) error) error {
 	return f.connected(t)
 }
 
-// check looks whether what is told is of one piece.
-func (t *Told) check() error {
+// checkEvents looks whether the block names the events that come with it, each once.
+func (t *Told) checkEvents() error {
 	for i, at := range t.Block.Events {
 		if at != uint64(i) {
 			return fmt.Errorf("%w: block %d names event %d in the place of %d", ErrOtherState, t.Number, at, i)
@@ -161,6 +161,14 @@ func (t *Told) check() error {
 	}
 	if n := len(t.Block.Events); n != len(t.Events) {
 		return fmt.Errorf("%w: %d events come with block %d, which has %d", ErrOtherState, len(t.Events), t.Number, n)
+	}
+	return nil
+}
+
+// check looks whether what is told is of one piece.
+func (t *Told) check() error {
+	if err := t.checkEvents(); err != nil {
+		return err
 	}
 	if err := state.CheckEntry(t.Before); err != nil {
 		return fmt.Errorf("%w: block %d: %w", ErrOtherState, t.Number, err)
