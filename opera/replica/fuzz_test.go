@@ -24,3 +24,23 @@ func FuzzTold(f *testing.F) {
 		}
 	})
 }
+
+// A block whose record may be anything is exported, or refused.
+func FuzzExported(f *testing.F) {
+	raw, err := rlp.EncodeToBytes(&chain.Told{Number: 7, Events: []chain.ToldEvent{{Raw: []byte{1}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := &fleet.Block{Point: fleet.Point{Revision: 7}, Records: []fleet.Record{{Log: recordTold, Data: data}}}
+		told := new(chain.Told)
+		if rlp.DecodeBytes(data, told) == nil {
+			b.Revision, b.ID = uint64(told.Number), fleet.ID(told.Block.ID)
+		}
+		err := exported(b, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
+		if err != nil && !errors.Is(err, fleet.ErrDamaged) {
+			t.Fatal(err)
+		}
+	})
+}
