@@ -1,7 +1,8 @@
 // Package fleettool is `tarn fleet`: it shows operators who publishes to a fleet, who follows, what the servers
-// keep, and whether replicas have the node's rows.
+// keep, and whether replicas have the node's rows; and it exports what comes.
 //
-// It owns the report and its words. It changes nothing, and knows no ledger.
+// It owns the report, its words, and the command lines. It changes nothing on the servers, and knows no ledger: those whose
+// blocks it exports are given to it.
 package fleettool
 
 import (
@@ -15,15 +16,15 @@ import (
 	"tarn/internal/exit"
 )
 
-// Command is `tarn fleet` with all its subcommands.
-func Command() *cobra.Command {
+// Command is `tarn fleet` with all its subcommands. ledgers are those whose blocks it can export.
+func Command(ledgers ...Ledger) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fleet",
 		Short: "Look at a fleet: a node that publishes, and the replicas that follow it",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(statusCommand(), verifyCommand())
+	c.AddCommand(statusCommand(), verifyCommand(), exportCommand(ledgers))
 	return c
 }
 

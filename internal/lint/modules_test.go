@@ -36,6 +36,8 @@ var linked = map[string][]string{
 		// NATS, for fleets: a client, and a server in the process.
 		"github.com/minio/highwayhash", "github.com/nats-io/jwt/v2", "github.com/nats-io/nats-server/v2",
 		"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/nats-io/nuid",
+		// Parquet, for what a fleet exports.
+		"github.com/parquet-go/bitpack", "github.com/parquet-go/parquet-go",
 		// With its peers and JavaScript.
 		"github.com/google/pprof", "github.com/jackpal/go-nat-pmp",
 	},
@@ -56,6 +58,7 @@ var linked = map[string][]string{
 		"github.com/shirou/gopsutil", "github.com/tklauser/go-sysconf", "golang.org/x/sync",
 		"github.com/fsnotify/fsnotify", "github.com/go-sourcemap/sourcemap",
 		"github.com/google/uuid", "github.com/gorilla/websocket", "github.com/huin/goupnp", "github.com/wlynxg/anet",
+		"github.com/pierrec/lz4/v4", "github.com/twpayne/go-geom", // with Parquet
 	},
 	"MIT": {
 		"github.com/antithesishq/antithesis-sdk-go", // nothing but empty functions
@@ -69,6 +72,7 @@ var linked = map[string][]string{
 		"github.com/clipperhouse/uax29/v2", "github.com/mattn/go-runewidth", "github.com/peterh/liner",
 		"github.com/pion/dtls/v3", "github.com/pion/logging", "github.com/pion/stun/v3", "github.com/pion/transport/v4",
 		"github.com/rs/cors",
+		"github.com/andybalholm/brotli", "github.com/parquet-go/jsonlite", // with Parquet
 	},
 }
 

@@ -11,11 +11,13 @@ import (
 
 	"tarn/antelope/node"
 	"tarn/antelope/node/devnet"
+	antelopereplica "tarn/antelope/replica"
 	"tarn/bench"
 	"tarn/dbtool"
 	"tarn/fleet/fleettool"
 	opera "tarn/opera/node"
 	operadevnet "tarn/opera/node/devnet"
+	operareplica "tarn/opera/replica"
 )
 
 // Programs are the names under which a link to tarn is that subcommand of it.
@@ -81,7 +83,15 @@ func Command(version string) *cobra.Command {
 	own.AddCommand(operadevnet.Command(version))
 	replicas := &cobra.Command{Use: "replica", Short: "Answer a node's API beside it, from what it publishes (a fleet)"}
 	replicas.AddCommand(node.Replica(), opera.Replica(version))
-	tarn.AddCommand(replicas, fleettool.Command(), bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(),
+	tarn.AddCommand(replicas, fleettool.Command(exported()...), bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(),
 		node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
 	return tarn
+}
+
+// exported are the ledgers whose blocks can be exported, by the programs whose nodes publish them.
+func exported() []fleettool.Ledger {
+	return []fleettool.Ledger{
+		{Program: "nodeos", Ledger: antelopereplica.Exported()},
+		{Program: "opera", Ledger: operareplica.Exported()},
+	}
 }
