@@ -10,9 +10,8 @@ import (
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	planted.Test(t, []planted.Fault{
 		{"blocks are written that can be taken back", "order.go", "o.held[n].Revision <= final.Revision", "final.Revision > 0"},
-		{"what a move takes back stays", "order.go", "			o.hold(o.held[:n])\n", ""},
+		{"what a move takes back stays", "order.go", "			o.hold(o.held[:n])\n", "			_ = n\n"},
 		{"what is held is part of a message that goes", "order.go", "		o.held[i] = o.copy(&o.held[i])\n", ""},
-		{"what was read before an interruption is held twice", "order.go", "	o.hold(nil)\n	return o.base.Revision\n", "	return 0\n"},
 		{"another irreversible block is taken", "order.go", "b.Revision == final.Revision && b.ID != final.ID", "false"},
 		{"a gap is not seen", "order.go", "	if !passed && !(newest", "	if !(newest && passed"},
 		{"nothing bounds what is held", "order.go", "if o.size > o.limit {", "if false {"},

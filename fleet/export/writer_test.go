@@ -3,7 +3,9 @@ package export
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -68,32 +70,32 @@ func TestFilesHaveTheFinalChain(t *testing.T) {
 	}
 }
 
-// An export that is killed at any change of its files, and started again, leaves the files of one that was not.
+// An export that is killed at any change of its files, or that ends as one of them fails, and is started again, leaves the files
+// of one that was not.
 func TestAKillLosesNothing(t *testing.T) {
 	_, list, want := reference(t, *seedFlag, 60)
-	broken := errors.New("broken")
-	kills := 0
-	for nth := 1; ; nth++ {
-		o, disk := options(t)
-		faults := errorfs.New(disk)
-		fired := faults.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth, Ever: true, Err: broken, Part: nth%2 == 0})
-		o.FS = faults
-		err := export(t, o, list)
-		if fired() == 0 {
-			break
+	for _, killed := range []bool{true, false} {
+		ends := 0
+		for nth := 1; ; nth++ {
+			o, disk := options(t)
+			faults := errorfs.New(disk)
+			fired := faults.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth, Ever: killed, Err: errors.New("broken"), Part: nth%2 == 0})
+			o.FS = faults
+			ended := export(t, o, list)
+			if fired() == 0 {
+				break
+			}
+			ends++
+			files := disk.Clone()
+			o.FS = files
+			if err := export(t, o, list); err != nil {
+				t.Fatalf("after an end at change %d (%v): %v", nth, ended, err)
+			}
+			sameFiles(t, files, want)
 		}
-		kills++
-		if err == nil {
-			continue // what failed is made good at the next start
+		if ends < 40 {
+			t.Errorf("only %d ends", ends)
 		}
-		o.FS = disk.Clone()
-		if err := export(t, o, list); err != nil {
-			t.Fatalf("after a kill at change %d (%v): %v", nth, err, err)
-		}
-		sameFiles(t, o.FS.(*memfs.FS), want)
-	}
-	if kills < 40 {
-		t.Errorf("only %d kills", kills)
 	}
 }
 
@@ -188,6 +190,12 @@ func TestAGapIsBetweenFiles(t *testing.T) {
 	}
 	got := read(t, disk)
 	begin := int(rest[0].Base().Revision)
+	for _, name := range complete(disk, "rows") {
+		var first, end int
+		if _, err := fmt.Sscanf(filepath.Base(name), "%d-%d.parquet", &first, &end); err != nil || first <= begin && end > begin {
+			t.Errorf("%s has blocks from before and behind block %d: %v", name, begin, err)
+		}
+	}
 	before := slices.IndexFunc(got.blocks, func(b testBlock) bool { return b.Block > 40 })
 	same(t, got, wanted(slices.Concat(s[:before], s[begin:last.Revision+1])))
 }
