@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"tarn/fleet"
 	"tarn/internal/loopback"
 )
 
@@ -53,11 +55,20 @@ func rightsOf(t *testing.T, fleet string) map[string]*server.Permissions {
 	return rights
 }
 
+// first is a taker that ends with the first move.
+type first struct{}
+
+var errFirst = errors.New("a move has come")
+
+func (first) From() uint64 { return 0 }
+
+func (first) Take(*fleet.Move, bool) error { return errFirst }
+
 // The rights that the documentation names are enough for a node, a replica and the tool: nothing is refused.
 func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
 	t.Parallel()
-	const fleet = "rights"
-	rights := rightsOf(t, fleet)
+	const name = "rights"
+	rights := rightsOf(t, name)
 	at := loopback.Address(t)
 	host, port, err := net.SplitHostPort(at)
 	if err != nil {
@@ -84,7 +95,7 @@ func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
 		if rights[who] == nil {
 			t.Fatalf("the documentation names no rights of %q", who)
 		}
-		return Options{Name: fleet, Servers: []string{"nats://" + at}, User: who, Password: "secret", Verify: true,
+		return Options{Name: name, Servers: []string{"nats://" + at}, User: who, Password: "secret", Verify: true,
 			Log: slog.New(slog.NewTextHandler(log, nil))}
 	}
 	script := newScript(seeded(t), 8000, 10)
@@ -109,6 +120,14 @@ func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
 	survey, err := Look(t.Context(), as("tarn fleet"), time.Second)
 	if err != nil || survey.Publisher == nil || len(survey.Members) < 2 || survey.Newest == nil {
 		t.Errorf("%+v, %v", survey, err)
+	}
+	tail, err := NewTail(as("tarn fleet export"), RoleExport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tail.Close)
+	if err := tail.Run(t.Context(), first{}); !errors.Is(err, errFirst) {
+		t.Errorf("an export reads: %v", err)
 	}
 	done := make(chan error, 1)
 	go func() {
