@@ -254,6 +254,9 @@ func randomWork() []adversary {
 			Package: "./antelope/replica", Run: "^TestReplicasHaveTheNodesState$", Args: []string{"-replica.seed=$seed"}, Unit: "chains"},
 		{Kind: kind, Name: "replicas of Opera", What: "the same for a chain of transfers and contracts, with replicas that are killed",
 			Package: "./opera/replica", Run: "^TestReplicasHaveTheNodesChain$", Args: []string{"-replica.seed=$seed"}, Unit: "chains"},
+		{Kind: kind, Name: "exports of fleets", What: "chains with forks that are exported, with interruptions, kills and power cuts at any " +
+			"change of a file; the files are those of an export that nothing interrupts",
+			Package: "./fleet/export", Run: "^Test", Args: []string{"-export.seed=$seed"}, Unit: "chains"},
 		{Kind: kind, Name: "signatures beside libraries", What: "random and damaged signatures, keys and numbers",
 			Package: "./secp256k1", Run: ".", Args: []string{"-secp256k1.seed=$seed", "-secp256k1.effort=$n"}, Size: 1,
 			Unit: "times all"},

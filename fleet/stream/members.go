@@ -22,7 +22,7 @@ const (
 
 // Member is what a process of a fleet says of itself when it is asked.
 type Member struct {
-	Role       string      `json:"role"` // node or replica
+	Role       string      `json:"role"` // node, replica or export
 	Node       string      `json:"node"` // different at each start
 	Host       string      `json:"host"`
 	Process    int         `json:"process"`
