@@ -120,7 +120,7 @@ func TestAStreamIsExported(t *testing.T) {
 // An export that is interrupted ends without an error, and leaves nothing that is not complete.
 func TestAnInterruptedExportGoesOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 21))
-	s := newScript(r, 200, 6)
+	s := newScript(r, 300, 12)
 	list := s.moves(r)
 	p := publish(t, server.Options{Dir: t.TempDir()})
 	o, disk := p.options()
@@ -130,7 +130,7 @@ func TestAnInterruptedExportGoesOn(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- Run(ctx, o) }()
 		for len(complete(disk, "blocks")) < sets {
-			if sent < len(list)*sets/4 {
+			if sent < len(list) {
 				p.tell(list[sent])
 				sent++
 			}
@@ -157,7 +157,7 @@ func TestAnInterruptedExportGoesOn(t *testing.T) {
 // A server that goes away and comes back interrupts nothing for good.
 func TestAServerGoesAway(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 22))
-	s := newScript(r, 100, 6)
+	s := newScript(r, 200, 12)
 	list := s.moves(r)
 	so := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
 	p := publish(t, so)
