@@ -77,6 +77,7 @@ func TestAClusterLosesOneServerAfterAnother(t *testing.T) {
 	script := newScript(r, 240, 6)
 	n := newNode(t, 1<<30)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: 2 * time.Second}).Run)
 	var replicas []*replica
 	join := func() {

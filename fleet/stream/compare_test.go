@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,9 +102,14 @@ func TestAReplicaThatWasNotAtTheBlockSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := verification{f: &Follower{Options: (&Options{}).withDefaults()}}
 		end := v.begin(t.Context(), x, func(err error) { t.Errorf("differs: %v", err) })
+		var mu sync.Mutex // of told
 		var told []error
 		at := func(revision uint64) *nodesRows {
-			return &nodesRows{at: fleet.Point{Revision: revision}, told: func(_ *fleet.RowsSum, err error) { told = append(told, err) }}
+			return &nodesRows{at: fleet.Point{Revision: revision}, told: func(_ *fleet.RowsSum, err error) {
+				mu.Lock()
+				told = append(told, err)
+				mu.Unlock()
+			}}
 		}
 		v.applied(fleet.Point{Revision: 5})
 		for i, step := range []struct {
@@ -119,13 +125,15 @@ func TestAReplicaThatWasNotAtTheBlockSaysSo(t *testing.T) {
 			{end, 0, []error{errNotThere}},
 			{func() { v.announced(at(11)) }, 0, []error{errNotFollowing}},
 		} {
-			told = nil
 			step.do()
 			time.Sleep(step.wait)
 			synctest.Wait()
+			mu.Lock()
 			if !slices.Equal(told, step.want) {
 				t.Errorf("step %d: %v was told, not %v", i, told, step.want)
 			}
+			told = nil
+			mu.Unlock()
 		}
 	})
 }

@@ -108,6 +108,7 @@ func TestCutNetworks(t *testing.T) {
 	t.Cleanup(s.Stop)
 	script := newScript(r, 2000+*streamBlocks, 6)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	var wires []*wire
 	member := func() Options {
 		w := newWire(t, so.Listen)
@@ -165,26 +166,19 @@ func TestAStreamIsPurged(t *testing.T) {
 	r := seeded(t)
 	o, s := fleetOf(t, t.TempDir())
 	t.Cleanup(s.Stop)
-	script := newScript(r, 150, 0)
+	script := newScript(r, 12000, 0)
 	n := newNode(t, 1<<30)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: 100 * time.Millisecond}).Run)
 	x := &replica{t: t}
 	away := newGroup(t)
+	defer away.stop() // before the stores are closed
 	away.run(func(ctx context.Context) error { return x.live(ctx, o) })
-	apply := func(from, to int) {
-		t.Helper()
-		for _, b := range script[from:to] {
-			if err := n.apply(b); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-	}
-	apply(0, 50)
-	eventually(t, "the replica at block 50", func() bool { return x.at(script[49].Point) })
+	next := n.feed(t, script, 0, "the replica begins", func() bool { _, begun := x.standing(); return begun })
+	left := script[next-1].Point
+	eventually(t, "the replica at the head", func() bool { return x.at(left) })
 	away.stop()
-	apply(50, 120)
 	f, err := NewFollower(o)
 	if err != nil {
 		t.Fatal(err)
@@ -194,14 +188,14 @@ func TestAStreamIsPurged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a snapshot after block 50", func() bool {
+	next = n.feed(t, script, next, "a snapshot after the replica's block", func() bool {
 		newest, err := rooms.newest(t.Context())
-		return err == nil && newest.Point.Revision > 60 && rooms.moves.Purge(t.Context(), jetstream.WithPurgeSequence(newest.Sequence)) == nil
+		return err == nil && newest.Point.Revision > left.Revision+10 && rooms.moves.Purge(t.Context(), jetstream.WithPurgeSequence(newest.Sequence)) == nil
 	})
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
-	apply(120, 150)
-	eventually(t, "the replica at the head", func() bool { return x.at(script[149].Point) })
-	if err := x.same(script, 149); err != nil {
+	next = n.feed(t, script, next, "the replica begins again", func() bool { x.mu.Lock(); defer x.mu.Unlock(); return x.images == 2 })
+	eventually(t, "the replica at the head", func() bool { return x.at(script[next-1].Point) })
+	if err := x.same(script, next-1); err != nil {
 		t.Fatal(err)
 	}
 	if x.images != 2 {
@@ -218,6 +212,7 @@ func TestAMoveMeansNothing(t *testing.T) {
 	script := newScript(r, 12000, 0)
 	n := newNode(t, 1<<30)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: 300 * time.Millisecond}).Run)
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
@@ -247,10 +242,12 @@ func TestAnotherChainHasTheName(t *testing.T) {
 	one, other := newNode(t, 1<<30), newNode(t, 1<<30)
 	other.chain = fleet.ID{1}
 	turn := newGroup(t)
+	defer turn.stop() // before the stores are closed
 	turn.run(NewPublisher(PublisherOptions{Options: o, Source: one}).Run)
 	one.feed(t, newScript(r, 6000, 0), 0, "a line", func() bool { return log.count("A new line of the fleet's stream begins") == 1 })
 	turn.stop()
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: other}).Run)
 	strange := newScript(r, 6000, 0)
 	for i := range strange { // blocks that the first chain does not have

@@ -38,6 +38,7 @@ func TestSnapshotsInAFolder(t *testing.T) {
 		}
 	}
 	before := newGroup(t)
+	defer before.stop() // before the stores are closed
 	before.run(NewPublisher(PublisherOptions{Options: o, Source: n}).Run)
 	until("a snapshot on the servers", look(func(got *Survey) bool { return got.Newest.Kept == "" && got.Snapshots.Messages > 0 }))
 	before.stop()

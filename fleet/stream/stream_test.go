@@ -30,9 +30,10 @@ func TestReplicasFollow(t *testing.T) {
 	r := seeded(t)
 	o, s := fleetOf(t, t.TempDir())
 	t.Cleanup(s.Stop)
-	script := newScript(r, *streamBlocks, 6)
+	script := newScript(r, *streamBlocks+8000, 6)
 	n := newNode(t, 1<<30)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	p := NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: 300 * time.Millisecond})
 	g.run(p.Run)
 	var replicas []*replica
@@ -42,14 +43,17 @@ func TestReplicasFollow(t *testing.T) {
 		g.run(func(ctx context.Context) error { return x.live(ctx, o) })
 	}
 	join()
-	for i := 0; i < len(script); {
+	// A line begins only where its snapshot's block becomes irreversible, for which the chain has to go on.
+	from := n.feed(t, script, 0, "the first replica begins", func() bool { _, begun := replicas[0].standing(); return begun })
+	script = script[:from+*streamBlocks]
+	for i := from; i < len(script); {
 		k := min(len(script), i+1+r.IntN(4))
 		if err := n.apply(script[i:k]...); err != nil {
 			t.Fatal(err)
 		}
 		i = k
 		time.Sleep(time.Duration(r.IntN(10)) * time.Millisecond)
-		if len(replicas) < 4 && i > len(script)/5*len(replicas) {
+		if len(replicas) < 4 && i-from > *streamBlocks/5*len(replicas) {
 			join()
 		}
 	}
@@ -76,6 +80,7 @@ func TestPublishersTakeEachOthersPlace(t *testing.T) {
 	script := newScript(r, *streamBlocks, 6)
 	nodes := []*node{newNode(t, 1<<30), newNode(t, 1<<30)}
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
 	var turns [2]*group
@@ -123,6 +128,7 @@ func TestAReplicaWaitsForTheFirstBlock(t *testing.T) {
 	n := newNode(t, 1<<30)
 	n.line.Show(fleet.Point{})
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: n}).Run)
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
@@ -142,37 +148,33 @@ func TestALineBeginsAnewWhereSomethingIsMissing(t *testing.T) {
 	r := seeded(t)
 	dir := t.TempDir()
 	o, s := fleetOf(t, dir)
-	script := newScript(r, 160, 0)
-	n := newNode(t, 1<<20)
+	script := newScript(r, 8000, 0)
+	n := newNode(t, 1<<30)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
 	p := NewPublisher(PublisherOptions{Options: o, Source: n})
 	turn := newGroup(t)
+	defer turn.stop() // before the stores are closed
 	turn.run(p.Run)
-	for _, b := range script[:40] { // a snapshot is one when its block cannot be taken back any more
-		if err := n.apply(b); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	eventually(t, "the replica at block 40", func() bool { return x.at(script[39].Point) })
+	next := n.feed(t, script, 0, "the replica begins", func() bool { _, begun := x.standing(); return begun })
+	eventually(t, "the replica at the head", func() bool { return x.at(script[next-1].Point) })
 	turn.stop()
 	// Long enough without a publisher that the memory does not have all of it.
-	if err := n.apply(script[40:80]...); err != nil {
+	if err := n.apply(script[next : next+40]...); err != nil {
 		t.Fatal(err)
 	}
 	n.line = fleet.NewLine(n.ledger.head(), n.ledger.store.Tables, 1<<30)
 	turn = newGroup(t)
 	turn.run(p.Run)
-	for i := 80; i < 160; i++ {
-		if err := n.apply(script[i]); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	eventually(t, "the replica at the head", func() bool { return x.at(script[159].Point) })
-	if err := x.same(script, 159); err != nil {
+	next = n.feed(t, script, next+40, "the replica begins again", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.images == 2
+	})
+	eventually(t, "the replica at the head", func() bool { return x.at(script[next-1].Point) })
+	if err := x.same(script, next-1); err != nil {
 		t.Fatal(err)
 	}
 	if x.images != 2 {

@@ -24,24 +24,28 @@ func TestSurvey(t *testing.T) {
 	if _, err := Look(t.Context(), o, 0); !errors.Is(err, ErrNoFleet) {
 		t.Fatalf("before anybody has published: %v", err)
 	}
-	script := newScript(seeded(t), 150, 0)
+	script := newScript(seeded(t), 8000, 0)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	nodes := []*node{newNode(t, 1<<30), newNode(t, 1<<30)}
 	for _, n := range nodes {
 		g.run(NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: 100 * time.Millisecond}).Run)
 	}
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
-	for _, b := range script { // a line begins when the block of its snapshot cannot be taken back any more
-		for _, n := range nodes {
-			if err := n.apply(b); err != nil {
-				t.Fatal(err)
-			}
+	next := 0 // a line begins when the block of its snapshot cannot be taken back any more
+	nodes[0].feed(t, script, 0, "the replica begins", func() bool {
+		if _, begun := x.standing(); begun {
+			return true
 		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		if err := nodes[1].apply(script[next]); err != nil {
+			t.Fatal(err)
+		}
+		next++
+		return false
+	})
 	var got *Survey
-	head := script[len(script)-1].Point
+	head := script[next-1].Point
 	eventually(t, "a replica at the head, whom all know", func() bool {
 		got, err = Look(t.Context(), o, 300*time.Millisecond)
 		return err == nil && got.Publisher != nil && got.Publisher.Head == head && len(got.Members) == 3 && got.Members[2].Head == head

@@ -40,6 +40,7 @@ func TestReplicasCompareThemselves(t *testing.T) {
 	script := newScript(r, 8000, 0)
 	n := newNode(t, 1<<30)
 	g := newGroup(t)
+	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: 2 * time.Second}).Run)
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
