@@ -40,6 +40,9 @@ func (p *Publisher) answer(ctx context.Context, conn *nats.Conn) error {
 	}
 	places := make(chan struct{}, answersAtOnce)
 	_, err := conn.QueueSubscribe(p.askSubject(), "nodes", func(m *nats.Msg) {
+		if !isInbox(m.Reply) {
+			return
+		}
 		select {
 		case places <- struct{}{}:
 		default:
@@ -62,7 +65,7 @@ func (p *Publisher) answer(ctx context.Context, conn *nats.Conn) error {
 
 func (p *Publisher) respond(ctx context.Context, conn *nats.Conn, m *nats.Msg) {
 	ms, err := strconv.ParseInt(m.Header.Get(headerDeadline), 10, 64)
-	if err != nil || ms <= 0 || m.Reply == "" {
+	if err != nil || ms <= 0 {
 		return
 	}
 	ctx, done := context.WithTimeout(ctx, min(mostAsk, time.Duration(ms)*time.Millisecond))

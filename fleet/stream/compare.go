@@ -27,9 +27,9 @@ type Comparison struct {
 	Replicas []Verdict `json:"replicas"` // those that were asked, and whoever else has answered
 }
 
-// Equal tells whether all replicas have said that they have the node's rows.
+// Equal tells whether there are replicas, and all have said that they have the node's rows.
 func (c *Comparison) Equal() bool {
-	return !slices.ContainsFunc(c.Replicas, func(v Verdict) bool { return v.Failure != "" || !v.Same(&c.Node.RowsSum) })
+	return len(c.Replicas) > 0 && !slices.ContainsFunc(c.Replicas, func(v Verdict) bool { return v.Failure != "" || !v.Same(&c.Node.RowsSum) })
 }
 
 // comparedRows is what a publisher tells its replicas of a block that they compare: first its name, later its rows.
@@ -52,7 +52,7 @@ func (o *Options) rowsSubject() string    { return "tarn." + o.Name + ".rows" }
 // hearComparisons takes requests to compare, one at a time, while this node publishes, until the connection is closed.
 func (p *Publisher) hearComparisons(conn *nats.Conn) error {
 	_, err := conn.Subscribe(p.compareSubject(), func(m *nats.Msg) {
-		if !p.leads.Load() || m.Reply == "" {
+		if !p.leads.Load() || !isInbox(m.Reply) {
 			return
 		}
 		answer := comparisonBusy
@@ -95,7 +95,9 @@ func (p *Publisher) readRows(ctx context.Context, conn *nats.Conn, v *Verdict) e
 	p.comparing.Store(true)
 	pause(ctx, dueTime)
 	im, err := p.Source.Image(ctx)
-	p.compared.Store(im.Revision)
+	if err == nil {
+		p.stopAt(im.Revision)
+	}
 	p.comparing.Store(false)
 	if err != nil {
 		return fmt.Errorf("show the head's rows: %w", err)
@@ -104,6 +106,16 @@ func (p *Publisher) readRows(ctx context.Context, conn *nats.Conn, v *Verdict) e
 	v.Block, v.Head = im.Point, im.Point
 	v.RowsSum, err = fleet.Sum(im.View, func(int64) error { return context.Cause(ctx) })
 	return errors.Join(err, im.View.Close())
+}
+
+// stopAt has replicas stop at a block.
+func (p *Publisher) stopAt(block uint64) {
+	for {
+		before := p.compared.Load()
+		if before >= block || p.compared.CompareAndSwap(before, block) {
+			return
+		}
+	}
 }
 
 // send sends a value as JSON to who may be there.
@@ -118,7 +130,7 @@ func send(conn *nats.Conn, subject string, value any) {
 func (f *Follower) compareOnDemand() error {
 	_, err := f.conn.Subscribe(f.rowsSubject(), func(m *nats.Msg) {
 		var c comparedRows
-		if json.Unmarshal(m.Data, &c) != nil {
+		if json.Unmarshal(m.Data, &c) != nil || c.RowsSum != nil && !isInbox(c.Answer) {
 			return // whoever wrote it is no publisher
 		}
 		if c.RowsSum == nil {
@@ -181,7 +193,7 @@ func Compare(ctx context.Context, o Options, wait time.Duration) (*Comparison, e
 			c.Replicas = append(c.Replicas, Verdict{Member: m, Failure: "it has not answered"})
 		}
 	}
-	return c, c.collect(ctx, answers)
+	return c, c.collect(ctx, answers, wait)
 }
 
 func (o *Options) askToCompare(ctx context.Context, conn *nats.Conn, answers *nats.Subscription, inbox string, wait time.Duration) error {
@@ -200,13 +212,20 @@ func (o *Options) askToCompare(ctx context.Context, conn *nats.Conn, answers *na
 	return nil
 }
 
-// collect takes verdicts until all have come, or ctx ends: then those that are missing say so.
-func (c *Comparison) collect(ctx context.Context, answers *nats.Subscription) error {
+// collect takes verdicts until all have come, and for a while more those of replicas that nobody knew of; or until ctx ends:
+// then those that are missing say so.
+func (c *Comparison) collect(ctx context.Context, answers *nats.Subscription, more time.Duration) error {
 	missing := map[string]bool{}
 	for _, v := range c.Replicas {
 		missing[v.Node] = true
 	}
-	for c.Node.Node == "" || len(missing) > 0 {
+	for whole := false; ; {
+		if !whole && c.Node.Node != "" && len(missing) == 0 {
+			whole = true
+			var done context.CancelFunc
+			ctx, done = context.WithTimeout(ctx, more)
+			defer done()
+		}
 		m, err := answers.NextMsgWithContext(ctx)
 		if err != nil {
 			break

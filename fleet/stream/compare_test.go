@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"tarn/fleet"
 	"tarn/store/engine"
 )
@@ -91,6 +93,45 @@ func TestCompare(t *testing.T) {
 	})
 }
 
+// Nobody answers where nobody waits for an answer: who may only ask cannot have a node write into its stream.
+func TestNothingIsAnsweredOutsideInboxes(t *testing.T) {
+	t.Parallel()
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	script := newScript(seeded(t), 8000, 0)
+	n := newNode(t, 1<<30)
+	g := newGroup(t)
+	defer g.stop() // before the stores are closed
+	g.run(NewPublisher(PublisherOptions{Options: o, Source: n,
+		Answer: func(context.Context, string, []byte) (int, []byte) { return 200, nil }}).Run)
+	x := &replica{t: t}
+	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
+	next := n.feed(t, script, 0, "the replica begins", func() bool { _, begun := x.standing(); return begun })
+	last := script[next-1].Point
+	eventually(t, "the replica at the head", func() bool { return x.at(last) })
+	o = o.withDefaults()
+	conn, js, err := o.connect("stranger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	moves, err := js.Stream(t.Context(), o.movesStream())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := moves.CachedInfo().State.LastSeq
+	for _, subject := range []string{o.whoSubject(), o.compareSubject(), o.askSubject()} {
+		m := &nats.Msg{Subject: subject, Reply: o.movesSubject(), Header: nats.Header{headerDeadline: {"1000"}}}
+		if err := conn.PublishMsg(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(dueTime + time.Second) // a comparison would have been made
+	if info, err := moves.Info(t.Context()); err != nil || info.State.LastSeq != before {
+		t.Errorf("the stream has %d messages, and had %d: %v", info.State.LastSeq, before, err)
+	}
+}
+
 // A replica that does not come to the node's block says so when it is beyond it and no fork can lead there any more, when it
 // ends, and when another block is compared.
 func TestAReplicaThatWasNotAtTheBlockSaysSo(t *testing.T) {
@@ -164,8 +205,13 @@ func TestViewsAreHeldForComparisons(t *testing.T) {
 	}
 	views(mostHeld, 0)
 	v.nodeNames(point(1000 + 2*mostHeld - 3))
-	views(0, 1)
+	views(mostHeld-1, 1) // another comparison may be due
 	v.due.Store(false)
+	v.applied(point(1998))
+	views(mostHeld-1, 1)
+	v.held[len(v.held)-1].since = time.Now().Add(-2 * heldTime)
+	v.applied(point(1999))
+	views(0, 1)
 	v.nodeNames(point(2000))
 	v.applied(point(2000))
 	views(0, 2)

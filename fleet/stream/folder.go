@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"tarn/store/vfs"
 )
@@ -24,7 +24,7 @@ func (snapshotFolder) kept() string { return keptInFolder }
 
 func (f snapshotFolder) put(_ context.Context, name string, part []byte) error {
 	path := filepath.Join(f.path, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // replicas of other users read it
+	if err := vfs.MkdirAll(vfs.OS, filepath.Dir(path)); err != nil {
 		return err
 	}
 	return vfs.WriteDurably(vfs.OS, path, part)
@@ -62,13 +62,13 @@ func (f snapshotFolder) drop(_ context.Context, keep map[string]bool) error {
 }
 
 // webFolder is such a folder that a web server shows at a URL. It is only read.
-type webFolder struct{ url string }
+type webFolder struct{ url *url.URL }
 
 func (webFolder) kept() string { return keptInFolder }
 
 func (f webFolder) get(ctx context.Context, name string) ([]byte, error) {
-	url := strings.TrimSuffix(f.url, "/") + "/" + name
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	at := f.url.JoinPath(name)
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +81,13 @@ func (f webFolder) get(ctx context.Context, name string) ([]byte, error) {
 	case http.StatusOK:
 		return readPart(a.Body)
 	case http.StatusNotFound, http.StatusGone:
-		return nil, fmt.Errorf("%w: %s answers %q", errPartGone, url, a.Status)
+		return nil, fmt.Errorf("%w: %s answers %q", errPartGone, at.Redacted(), a.Status)
 	}
-	return nil, fmt.Errorf("%s answers %q", url, a.Status)
+	return nil, fmt.Errorf("%s answers %q", at.Redacted(), a.Status)
 }
 
 func (f webFolder) put(context.Context, string, []byte) error   { return f.onlyRead() }
 func (f webFolder) drop(context.Context, map[string]bool) error { return f.onlyRead() }
-func (f webFolder) onlyRead() error                             { return fmt.Errorf("%s: %w", f.url, errors.ErrUnsupported) }
+func (f webFolder) onlyRead() error {
+	return fmt.Errorf("%s: %w", f.url.Redacted(), errors.ErrUnsupported)
+}

@@ -100,7 +100,7 @@ func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snap
 		return fmt.Errorf("the newest snapshot %.100q is kept in %s, and this replica looks in %s: it needs the same option as the node",
 			s.Object, place(s.Kept), place(r.parts.kept()))
 	}
-	parts := readParts(ctx, r.parts, s.Object, s.Parts)
+	parts := readParts(ctx, r.parts, s.Object, s.Parts, s.Bytes)
 	defer parts.close()
 	im, err := fleet.ReadImage(parts)
 	if err != nil {
@@ -274,14 +274,22 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 	defer messages.Stop()
 	stop := context.AfterFunc(ctx, messages.Stop)
 	defer stop()
+	ended := make(chan struct{})
+	defer close(ended)
+	come := receive(messages, ended)
+	idle := time.NewTicker(idleTime)
+	defer idle.Stop()
 	for {
-		m, err := messages.Next(jetstream.NextMaxWait(idleTime))
-		if errors.Is(err, nats.ErrTimeout) {
+		var m jetstream.Msg
+		select {
+		case <-idle.C:
 			w.verify.idle()
 			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read the stream: %w", err)
+		case r := <-come:
+			if r.err != nil {
+				return fmt.Errorf("read the stream: %w", r.err)
+			}
+			m = r.message
 		}
 		about, err := m.Metadata()
 		if err != nil {
@@ -305,8 +313,34 @@ const (
 	pullHeartbeat = time.Second
 )
 
-// idleTime is how long nothing comes before somebody looks whether a comparison is due: less than [dueTime].
+// idleTime is the time between two looks whether a comparison is due while nothing comes: less than [dueTime].
 const idleTime = 300 * time.Millisecond
+
+// received is a message of a stream, or why there is none.
+type received struct {
+	message jetstream.Msg
+	err     error
+}
+
+// receive gets messages until an error, or until ended is closed. The library notices only within one call that waits for long
+// that a consumer is gone: so nobody else waits beside that call.
+func receive(messages jetstream.MessagesContext, ended <-chan struct{}) <-chan received {
+	come := make(chan received)
+	go func() {
+		for {
+			m, err := messages.Next()
+			select {
+			case come <- received{m, err}:
+			case <-ended:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return come
+}
 
 // lost says that the replica cannot go on from its head.
 func (w *walk) lost(err error) error {

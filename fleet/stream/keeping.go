@@ -60,7 +60,7 @@ func (o *Options) validateFolder() error {
 		return nil
 	}
 	u, err := url.Parse(o.Folder)
-	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
 		err = errFolder
 	}
 	if err != nil {
@@ -73,9 +73,13 @@ func (o *Options) validateFolder() error {
 func (o *Options) store(r *rooms) snapshotStore {
 	switch {
 	case o.OverHTTP():
-		return webFolder{o.Folder}
+		u, err := url.Parse(o.Folder)
+		if err != nil { // the options are valid
+			u = &url.URL{}
+		}
+		return webFolder{u.JoinPath(o.Name)}
 	case o.Folder != "":
-		return snapshotFolder{o.Folder}
+		return snapshotFolder{filepath.Join(o.Folder, o.Name)}
 	}
 	return objectStore{r.objects, r.objectStream}
 }

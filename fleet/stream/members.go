@@ -47,7 +47,7 @@ func (o *Options) whoSubject() string { return "tarn." + o.Name + ".who" }
 func (o *Options) introduce(conn *nats.Conn, present func() Member) error {
 	_, err := conn.Subscribe(o.whoSubject(), func(m *nats.Msg) {
 		text, err := json.Marshal(present())
-		if err == nil {
+		if err == nil && isInbox(m.Reply) {
 			m.Respond(text) //nolint:errcheck // who asks waits for a while, and goes on without
 		}
 	})

@@ -73,6 +73,7 @@ type partReader struct {
 	object string
 	next   int // what is on its way
 	parts  int
+	bytes  uint64 // of all parts
 	coming chan part
 	buf    []byte // the rest of the one that has come
 }
@@ -83,8 +84,8 @@ type part struct {
 }
 
 // readParts begins to read. Who calls it closes the reader.
-func readParts(ctx context.Context, store snapshotStore, object string, parts int) *partReader {
-	r := &partReader{store: store, object: object, parts: parts, coming: make(chan part, 1)}
+func readParts(ctx context.Context, store snapshotStore, object string, parts int, bytes uint64) *partReader {
+	r := &partReader{store: store, object: object, parts: parts, bytes: bytes, coming: make(chan part, 1)}
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.ask()
 	return r
@@ -98,11 +99,17 @@ func (r *partReader) ask() {
 		close(r.coming)
 		return
 	}
-	name := partName(r.object, r.next)
+	name, want := partName(r.object, r.next), uint64(partBytes)
+	if r.next == r.parts-1 {
+		want = r.bytes - uint64(r.next)*partBytes
+	}
 	go func() {
 		var p part
 		p.err = tryPart(r.ctx, func(ctx context.Context) (err error) {
 			p.data, err = r.store.get(ctx, name)
+			if n := len(p.data); err == nil && uint64(n) != want { // of a copy that is being made, it may come
+				err = fmt.Errorf("it has %d bytes, not %d", n, want)
+			}
 			return err
 		})
 		if p.err != nil {

@@ -54,7 +54,7 @@ func object(t *testing.T, n int, so server.Options) (*rooms, *server.Server, []b
 func TestPartsWaitForTheirReader(t *testing.T) {
 	t.Parallel()
 	r, _, want := object(t, 3*partBytes+1, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
-	d := readParts(t.Context(), r.parts, "one", 4)
+	d := readParts(t.Context(), r.parts, "one", 4, 3*partBytes+1)
 	defer d.close()
 	got, err := io.ReadAll(iotest.OneByteReader(io.LimitReader(d, 1000)))
 	if err != nil {
@@ -72,7 +72,7 @@ func TestPartsGoOnAfterARestart(t *testing.T) {
 	t.Parallel()
 	o := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
 	r, s, want := object(t, 5*partBytes, o)
-	d := readParts(t.Context(), r.parts, "one", 5)
+	d := readParts(t.Context(), r.parts, "one", 5, 5*partBytes)
 	defer d.close()
 	got := make([]byte, partBytes/2)
 	if _, err := io.ReadFull(d, got); err != nil {
@@ -103,7 +103,7 @@ func TestPartsEnd(t *testing.T) {
 	if err := r.objects.Delete(t.Context(), partName("one", 3)); err != nil {
 		t.Fatal(err)
 	}
-	d := readParts(t.Context(), r.parts, "one", 5)
+	d := readParts(t.Context(), r.parts, "one", 5, 5*partBytes)
 	defer d.close()
 	for range 2 {
 		if n, err := io.Copy(io.Discard, d); !errors.Is(err, jetstream.ErrObjectNotFound) {
@@ -111,7 +111,7 @@ func TestPartsEnd(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	other := readParts(ctx, r.parts, "one", 3)
+	other := readParts(ctx, r.parts, "one", 3, 3*partBytes)
 	defer other.close()
 	if _, err := io.ReadFull(other, make([]byte, partBytes)); err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func NewPublisher(o PublisherOptions) *Publisher {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = time.Hour
 	}
-	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log, compare: make(chan string, 1)}
+	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log, compare: make(chan string)}
 }
 
 // newName draws a name for a run.

@@ -202,6 +202,10 @@ func (o *Options) certificates() (*tls.Config, error) {
 	return c, nil
 }
 
+// isInbox tells whether a subject is one where somebody waits for an answer. Nothing is answered elsewhere: who may only ask would
+// have members write to the fleet's streams.
+func isInbox(subject string) bool { return strings.HasPrefix(subject, nats.InboxPrefix) }
+
 // rooms are what the server keeps for a fleet.
 type rooms struct {
 	moves     jetstream.Stream
@@ -248,12 +252,6 @@ func (o *Options) create(ctx context.Context, js jetstream.JetStream, place jets
 		return r, fmt.Errorf("make bucket %s: %w", o.snapshotBucket(), err)
 	}
 	if o.Folder != "" {
-		if err = js.DeleteObjectStore(ctx, o.snapshotBucket()); errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-			err = nil
-		}
-		if err != nil {
-			return r, fmt.Errorf("delete snapshots on the servers: %w", err)
-		}
 		return r, nil
 	}
 	r.objects, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{

@@ -56,6 +56,9 @@ func (t *turn) run(ctx context.Context) error {
 			return err
 		}
 		t.line.Store(end.Line)
+		if newest, err := t.newest(ctx); err == nil && newest.Kept != t.parts.kept() {
+			t.next = time.Now() // replicas look where this node keeps them
+		}
 		t.log.Info("Publishing to the fleet", "fleet", t.Name, "from", t.at.Revision, "move", end.Number+1)
 	}
 	return t.publish(ctx)
@@ -147,7 +150,7 @@ func (t *turn) begin(ctx context.Context, end tail, why error) error {
 		if t.writer, err = fleet.NewWriter(fleet.Header{Line: line, To: s.Point}, t.Limits); err != nil {
 			return err
 		}
-		if err := t.announce(ctx, s, t.stay()); err != nil {
+		if err := t.offer(ctx, s); err != nil {
 			return err
 		}
 		t.at = s.Point
@@ -170,7 +173,9 @@ func (t *turn) snapshot(ctx context.Context, line uint64) (s Snapshot, err error
 		return s, err
 	}
 	im, err := t.Source.Image(ctx)
-	t.compared.Store(im.Revision)
+	if err == nil {
+		t.stopAt(im.Revision)
+	}
 	t.due.Store(false)
 	if err != nil {
 		return s, fmt.Errorf("take a snapshot: %w", err)
@@ -181,6 +186,21 @@ func (t *turn) snapshot(ctx context.Context, line uint64) (s Snapshot, err error
 	}
 	s, err = t.upload(ctx, line, im)
 	return s, errors.Join(err, im.View.Close())
+}
+
+// offer announces a snapshot. With the first one in a folder those on the servers go.
+func (t *turn) offer(ctx context.Context, s Snapshot) error {
+	if err := t.announce(ctx, s, t.stay()); err != nil || s.Kept != keptInFolder {
+		return err
+	}
+	err := t.js.DeleteObjectStore(ctx, t.snapshotBucket())
+	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("delete the snapshots on the servers: %w", err)
+	}
+	return nil
 }
 
 // errOtherChain says that another chain has the fleet's name.
@@ -307,7 +327,7 @@ func (t *turn) tendSnapshots(ctx context.Context) error {
 		case isFinal:
 			s := *t.waiting
 			t.waiting = nil
-			if err := t.announce(ctx, s, t.stay()); err != nil {
+			if err := t.offer(ctx, s); err != nil {
 				return err
 			}
 			t.log.Info("Replicas begin with a newer snapshot", "fleet", t.Name, "block", s.Point.Revision, "bytes", s.Bytes)

@@ -64,7 +64,8 @@ func (n *nodesRows) tell(own *fleet.RowsSum, err error) {
 const (
 	mostHeld  = 64
 	mostNamed = 2
-	heldTime  = time.Hour
+	heldTime  = 10 * time.Second // after none was due any more
+	namedTime = time.Hour
 )
 
 // forkTime is how long a replica that is at or beyond the node's block may still come there, over a switch of forks.
@@ -81,6 +82,7 @@ var (
 // what the node is.
 func (v *verification) begin(ctx context.Context, replica Replica, differs func(error)) (end func()) {
 	head, _ := replica.Head()
+	ctx, cancel := context.WithCancel(ctx)
 	v.mu.Lock()
 	v.ctx, v.differs, v.at = ctx, differs, head
 	v.replica, _ = replica.(Compared)
@@ -91,6 +93,7 @@ func (v *verification) begin(ctx context.Context, replica Replica, differs func(
 		v.held, v.named = v.keep(v.held, 0), v.keep(v.named, 0)
 		v.await(nil)
 		v.mu.Unlock()
+		cancel()
 		v.busy.Wait()
 	}
 }
@@ -131,10 +134,11 @@ func (v *verification) applied(at fleet.Point) {
 
 // forget gives back what nobody has asked for in a long time. The caller holds mu.
 func (v *verification) forget() {
-	for _, list := range []*[]heldView{&v.held, &v.named} {
-		if len(*list) > 0 && time.Since((*list)[0].since) > heldTime {
-			*list = v.keep(*list, len(*list)-1)
-		}
+	if n := len(v.held); n > 0 && !v.due.Load() && time.Since(v.held[n-1].since) > heldTime {
+		v.held = v.keep(v.held, 0)
+	}
+	if n := len(v.named); n > 0 && time.Since(v.named[0].since) > namedTime {
+		v.named = v.keep(v.named, n-1)
 	}
 }
 
@@ -174,7 +178,14 @@ func (v *verification) nodeNames(at fleet.Point) {
 		v.coming = append(v.coming, at)
 		v.coming = v.coming[max(0, len(v.coming)-mostNamed):]
 	}
-	v.held = v.keep(v.held, 0)
+	v.giveBack()
+}
+
+// giveBack gives back what is held, unless another comparison is due. The caller holds mu.
+func (v *verification) giveBack() {
+	if !v.due.Load() {
+		v.held = v.keep(v.held, 0)
+	}
 }
 
 // idle is called where nothing has come for a while: the head may be what the node compares.
@@ -204,7 +215,7 @@ func (v *verification) close(view store.View) {
 func (f *Follower) watchSnapshots(ctx context.Context) error {
 	return f.watchKey(ctx, f.snapshotBucket(), snapshotKey, func(text []byte) {
 		var s Snapshot
-		if json.Unmarshal(text, &s) == nil {
+		if json.Unmarshal(text, &s) == nil && len(s.Tables) > 0 {
 			f.verify.announced(&nodesRows{at: s.Point, sum: s.RowsSum})
 		}
 	})
@@ -223,11 +234,12 @@ func (v *verification) announced(n *nodesRows) {
 		n.tell(nil, errNotAlike)
 	case view != nil:
 		v.begun(view, n)
+	case v.awaited != nil && v.awaited.at == n.at && n.told == nil: // a snapshot that is announced again
 	default:
 		v.await(n)
 		time.AfterFunc(forkTime, func() { v.doubt(n) })
 	}
-	v.held = v.keep(v.held, 0)
+	v.giveBack()
 }
 
 // doubt awaits a block no longer that the replica has not come to, though it is as far.
