@@ -35,7 +35,7 @@ func spring(t *testing.T) (tarn, spring oracle.Executable) {
 // newQuorum starts nodes with a chain that has all features; what they wrote is said if the test fails.
 func newQuorum(t *testing.T, places ...Place) *Quorum {
 	t.Helper()
-	q, err := NewQuorum(t.Context(), places, t.TempDir(), lines{t})
+	q, err := NewQuorum(t.Context(), places, t.ArtifactDir(), lines{t})
 	t.Cleanup(q.Close)
 	if err == nil {
 		err = q.Found(t.Context())
@@ -134,6 +134,10 @@ func finalise(t *testing.T, q *Quorum) {
 		err = q.Final(t.Context(), i.HeadNum+1, time.Minute)
 	}
 	if err != nil {
+		for _, m := range q.Members() {
+			i, why := m.Info(t.Context())
+			t.Logf("%s: head %d, irreversible %d, %v; its log ends:\n%s", m.Name, i.HeadNum, i.Irreversible, why, m.LogEnd())
+		}
 		t.Fatal(err)
 	}
 }
