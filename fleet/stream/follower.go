@@ -261,15 +261,9 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 		return err
 	}
 	defer w.reader.Close()
-	c, err := w.moves.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
-	})
+	messages, err := w.messages(ctx, from)
 	if err != nil {
-		return fmt.Errorf("read the stream from message %d: %w", from, err)
-	}
-	messages, err := c.Messages(jetstream.PullMaxMessages(pullMessages), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
-	if err != nil {
-		return fmt.Errorf("read the stream from message %d: %w", from, err)
+		return err
 	}
 	defer messages.Stop()
 	stop := context.AfterFunc(ctx, messages.Stop)
@@ -312,6 +306,21 @@ const (
 	pullExpiry    = 10 * time.Second
 	pullHeartbeat = time.Second
 )
+
+// messages begins to read the stream from a sequence on. Who calls it stops it.
+func (r *rooms) messages(ctx context.Context, from uint64) (jetstream.MessagesContext, error) {
+	c, err := r.moves.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+	})
+	var messages jetstream.MessagesContext
+	if err == nil {
+		messages, err = c.Messages(jetstream.PullMaxMessages(pullMessages), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the stream from message %d: %w", from, err)
+	}
+	return messages, nil
+}
 
 // idleTime is the time between two looks whether a comparison is due while nothing comes: less than [dueTime].
 const idleTime = 300 * time.Millisecond

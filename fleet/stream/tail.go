@@ -122,15 +122,9 @@ func (t *Tail) read(ctx context.Context, taker Taker) error {
 
 // each calls fn with the stream's messages from a sequence on, until ctx ends or an error.
 func (r *rooms) each(ctx context.Context, from uint64, fn func(at uint64, message []byte) error) error {
-	c, err := r.moves.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
-	})
+	messages, err := r.messages(ctx, from)
 	if err != nil {
-		return fmt.Errorf("read the stream from message %d: %w", from, err)
-	}
-	messages, err := c.Messages(jetstream.PullMaxMessages(pullMessages), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
-	if err != nil {
-		return fmt.Errorf("read the stream from message %d: %w", from, err)
+		return err
 	}
 	defer messages.Stop()
 	stop := context.AfterFunc(ctx, messages.Stop)
