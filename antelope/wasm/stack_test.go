@@ -110,6 +110,18 @@ func (s spilling) recurse(b *builder, e *encoder, self uint32) {
 	e.op(opEnd)
 }
 
+// deepest is the largest depth whose calls are all allowed: one call runs above the
+// recursion, and those that give values run below it.
+func (s spilling) deepest() int {
+	switch {
+	case s.far:
+		return 124
+	case s.how == byCalls:
+		return 248
+	}
+	return 249
+}
+
 // agree runs it on both engines.
 func (s spilling) agree(t *testing.T, all []engine) {
 	t.Helper()
@@ -117,11 +129,7 @@ func (s spilling) agree(t *testing.T, all []engine) {
 	var first []uint64
 	for i, v := range all {
 		out, err := v.apply(module)
-		deepest := 249
-		if s.far {
-			deepest = 124
-		}
-		if ok := s.depth <= deepest; ok != (err == nil) || !ok && !exception.Is(err, exception.WasmExecutionError) {
+		if ok := s.depth <= s.deepest(); ok != (err == nil) || !ok && !exception.Is(err, exception.WasmExecutionError) {
 			t.Errorf("%s: %+v: %v", v.name, s, err)
 		}
 		if i == 0 {
@@ -137,6 +145,8 @@ func TestWhatIsSpilledFitsTheCompilersStack(t *testing.T) {
 	for _, s := range []spilling{
 		{70, 1000, 248, byCalls, false, false}, {2, 20, 250, byCalls, true, false}, {40, 300, 120, byCalls, false, true},
 		{100, 20, 248, byLocals, false, false}, {4, 500, 248, byMemory, true, false},
+		{2, 3, 249, byCalls, false, false}, {2, 3, 249, byCalls, true, false}, {2, 3, 124, byCalls, false, true},
+		{2, 3, 125, byCalls, false, true}, {2, 3, 249, byLocals, false, false}, {2, 3, 250, byLocals, false, false},
 	} {
 		s.agree(t, all)
 	}
