@@ -66,21 +66,30 @@ func (b *blocks) started(s subject.Subject, dir string) (suite.Node, error) {
 		"--plugin", "eosio::producer_plugin", "--plugin", "eosio::producer_api_plugin",
 		"--http-server-address", addresses[0], "--p2p-listen-endpoint", addresses[1], "--http-validate-host", "0",
 		"--http-max-response-time-ms", "10000", "--abi-serializer-max-time-ms", "10000",
-		"--chain-state-db-size-mb", strconv.Itoa(stateMB+rowRoom*b.rows), "--resource-monitor-not-shutdown-on-threshold-exceeded")
+		"--chain-state-db-size-mb", b.room(), "--resource-monitor-not-shutdown-on-threshold-exceeded")
+	n.Args = append(n.Args, engineOf(s)...)
+	return n, nil
+}
+
+// room is how large a node's state may become, in MiB.
+func (b *blocks) room() string { return strconv.Itoa(stateMB + rowRoom*b.rows) }
+
+// engineOf are the arguments that choose what keeps the state.
+func engineOf(s subject.Subject) (args []string) {
 	switch {
 	case s.Program == subject.Nodeos || slices.Contains(subject.Modes(subject.Nodeos), s.Mode):
-		n.Args = append(n.Args, "--database-map-mode", s.Mode)
+		args = append(args, "--database-map-mode", s.Mode)
 	default:
 		kind, seeking := s.Engine()
-		n.Args = append(n.Args, "--state-engine", kind)
+		args = append(args, "--state-engine", kind)
 		if seeking {
-			n.Args = append(n.Args, "--state-seek-compaction")
+			args = append(args, "--state-seek-compaction")
 		}
 	}
 	if s.Program == subject.Tarn && slices.Contains(subject.Modes(subject.Nodeos), s.Mode) {
-		n.Args = append(n.Args, "--state-engine", "page")
+		args = append(args, "--state-engine", "page")
 	}
-	return n, nil
+	return args
 }
 
 // Import are the arguments of a node that makes the state of the blocks in its folder,

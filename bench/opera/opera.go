@@ -158,6 +158,11 @@ func command(s subject.Subject) []string {
 func arguments(s subject.Subject, dir string, validator int) []string {
 	args := append(command(s), "--fakenet", fmt.Sprintf("%d/1", validator), "--datadir", dir, "--nodiscover", "--ipcdisable",
 		"--datadir.minfreedisk", "0")
+	return append(args, engineOf(s)...)
+}
+
+// engineOf are the arguments that choose what keeps the state.
+func engineOf(s subject.Subject) (args []string) {
 	switch {
 	case s.Program == subject.Opera:
 		return append(args, "--db.preset", s.Mode)

@@ -200,7 +200,7 @@ type fake struct {
 
 func (f *fake) Chain(context.Context, func(string)) (record.Chain, error) {
 	f.chains.Add(1)
-	return record.Chain{Protocol: "fake", SHA256: "of it", Blocks: fakeBlocks}, nil
+	return record.Chain{Protocol: "fake", SHA256: "of it", Blocks: fakeBlocks, Bytes: 14}, nil
 }
 
 func (f *fake) Version(context.Context, subject.Subject) (string, error) { return "v1", nil }
@@ -226,6 +226,19 @@ func (f *fake) Follow(s subject.Subject, dir, peer string) (Node, error) {
 	if _, err := f.ask(context.Background(), peer+"/head"); err != nil {
 		return Node{}, err
 	}
+	return f.Serve(s, dir, "")
+}
+
+func (f *fake) Publish(n Node, servers []string) Node {
+	if len(servers) == 0 {
+		panic("no servers")
+	}
+	return n
+}
+
+func (f *fake) Published(context.Context, []string) (int64, error) { return 7, nil }
+
+func (f *fake) Replica(s subject.Subject, dir string, _ []string) (Node, error) {
 	return f.Serve(s, dir, "")
 }
 

@@ -158,13 +158,8 @@ func (l *life) answering(ctx context.Context, of subject.Subject, dir string,
 // for.
 func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of subject.Subject, dir string,
 	how func() (Node, error)) (*server, error) {
-	n, err := how()
+	s, err := l.begun(patience, of, dir, how)
 	if err != nil {
-		return nil, err
-	}
-	n.Env = append(n.Env, l.env...)
-	s := &server{Node: n, network: l.network, dir: dir, patience: patience, began: time.Now()}
-	if s.Child, err = l.start(of, dir, n.Args, n.Env); err != nil {
 		return nil, err
 	}
 	if _, err = s.head(ctx, 0); err == nil {
@@ -176,6 +171,18 @@ func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of s
 		return nil, fmt.Errorf("start %s: %w", of.Name, err)
 	}
 	return s, nil
+}
+
+// begun starts a node, and does not wait for an answer.
+func (l *life) begun(patience time.Duration, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
+	n, err := how()
+	if err != nil {
+		return nil, err
+	}
+	n.Env = append(n.Env, l.env...)
+	s := &server{Node: n, network: l.network, dir: dir, patience: patience, began: time.Now()}
+	s.Child, err = l.start(of, dir, n.Args, n.Env)
+	return s, err
 }
 
 // with starts a node on the subject's folder, runs f, and ends the node, badly only if f

@@ -114,6 +114,15 @@ type (
 		// Deployments makes requests in pairs: a large contract, and its first call.
 		Deployments(url string, seed uint64) (load.Source, error)
 	}
+	// Publishing tells servers of NATS what its blocks change, and has replicas that follow there.
+	Publishing interface {
+		// Publish is the node with such servers, each of which keeps a copy, in the fleet [FleetName].
+		Publish(n Node, servers []string) Node
+		// Published is how many bytes the servers keep of what the fleet's nodes published.
+		Published(ctx context.Context, servers []string) (int64, error)
+		// Replica is one of such a node.
+		Replica(s subject.Subject, dir string, servers []string) (Node, error)
+	}
 	// Gossiping takes transactions from peers.
 	Gossiping interface {
 		// Gossip makes transfers, says that it is ready, sends them as a peer, and returns when
@@ -170,6 +179,11 @@ func streams(n Network) bool {
 	_, ok := n.(Streaming)
 	return ok && loads(n)
 }
+func publishes(n Network) bool {
+	_, ok := n.(Publishing)
+	return ok && follows(n)
+}
+func replicates(n Network) bool { return publishes(n) && loads(n) && asks(n) }
 func deploys(n Network) bool {
 	_, ok := n.(Deploying)
 	return ok && loads(n)

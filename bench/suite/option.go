@@ -110,7 +110,7 @@ func pushOption(o *record.Options) Option {
 }
 
 func connectionsOption(o *record.Options) Option {
-	return Option{"connections", "connections of push, rpc, calls, traces and memory", &o.Connect,
+	return Option{"connections", "connections of push, rpc, calls, traces, memory and replicas", &o.Connect,
 		wrongIf(o.Connect < 1 || o.Connect > connectionsMost, "%d connections: from 1 to %d", o.Connect, connectionsMost)}
 }
 
@@ -129,7 +129,7 @@ func wrongRate(o record.Options, idle bool) error {
 }
 
 func askForOption(o *record.Options) Option {
-	return Option{"ask-for", "how long each loop of rpc, calls and traces takes, and the questions of memory",
+	return Option{"ask-for", "how long each loop of rpc, calls, traces and replicas takes, and the questions of memory",
 		Seconds{&o.AskFor},
 		wrongIf(!(o.AskFor > 0) || !(o.AskRate >= rateLeast) || o.AskFor*o.AskRate > openMost,
 			"%g questions per second for %g s: at least %g, above 0, and at most %d in all",
@@ -138,7 +138,7 @@ func askForOption(o *record.Options) Option {
 
 // askRateOption is held against the time that questions take with [askForOption].
 func askRateOption(o *record.Options) Option {
-	return Option{"ask-rate", "questions per second of rpc's second loop, and of syncing", &o.AskRate, nil}
+	return Option{"ask-rate", "questions per second of rpc's second loop, of syncing, and of replicas", &o.AskRate, nil}
 }
 
 func peersOption(o *record.Options) Option {
@@ -152,7 +152,7 @@ func peerForOption(o *record.Options) Option {
 }
 
 func loadOption(o *record.Options) Option {
-	return Option{"load-rate", "transfers per second in recording, streams and setcode", &o.Load,
+	return Option{"load-rate", "transfers per second in recording, streams, setcode and replicas", &o.Load,
 		wrongIf(!(o.Load > 0) || o.Load > loadMost || !(o.LoadFor > 0) || o.LoadFor > loadForMost,
 			"a load of %g per second for %g s: both above 0, and at most %d per second and %d s",
 			o.Load, o.LoadFor, loadMost, loadForMost)}
@@ -160,12 +160,12 @@ func loadOption(o *record.Options) Option {
 
 // loadForOption is held against the rate with [loadOption].
 func loadForOption(o *record.Options) Option {
-	return Option{"load-for", "how long the load of each part of recording and streams takes", Seconds{&o.LoadFor}, nil}
+	return Option{"load-for", "how long the load of each part of recording, streams and replicas takes", Seconds{&o.LoadFor}, nil}
 }
 
 func sourceOption(o *record.Options) Option {
 	return Option{"source",
-		"subject that gives the blocks in sync, window, syncing, kill-sync, peer and disk-follow; default this program",
+		"subject that gives the blocks in sync, window, syncing, kill-sync, peer, disk-follow and fleet; default this program",
 		&o.Source, nil}
 }
 

@@ -138,9 +138,10 @@ var rules = []rule{
 	// Of a ledger the bench has what makes a chain; nodes it meets as processes.
 	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest",
 		"antelope/p2p", "antelope/p2p/peer", "antelope/serial", "antelope/types", "contracts", "contracts/assembler",
-		"bench/...", "store/engine", "store/vfs", "internal/..."}},
-	{"bench/opera", []string{"opera/traffic", "bench/...", "store/vfs", "internal/..."}},
+		"bench/...", "fleet/stream", "store/engine", "store/vfs", "internal/..."}},
+	{"bench/opera", []string{"opera/traffic", "bench/...", "fleet/stream", "store/vfs", "internal/..."}},
 	{"bench/subject", []string{"store/engine", "store/page", "internal/..."}},
+	{"bench/suite", []string{"bench/...", "fleet/server", "store/vfs", "probe", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "probe", "internal/..."}},
 	{"dbtool/...", []string{"dbtool/...", "store/...", "history", "internal/..."}},
 	{"internal/...", []string{"internal/..."}},

@@ -1,0 +1,185 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"time"
+
+	"tarn/bench/record"
+)
+
+// Fleet is the name of the suite of a node that publishes what blocks change, and of replicas that
+// get them all.
+const Fleet = "fleet"
+
+// FleetName is what the bench calls its fleets.
+const FleetName = "bench"
+
+// Its parts, and those of [Replicas].
+const (
+	alone      = "node alone"
+	publishing = "node that publishes"
+	replica    = "its replica"
+	later      = "replica that begins later"
+)
+
+// Names of its values.
+const (
+	behind      = "behind the node"
+	streamBytes = "stream"
+	streamEach  = "stream per byte of the chain"
+	workOfAlone = "processor, times the node alone"
+	timeOfAlone = "time, times the node alone"
+)
+
+// tick is what the kernel counts a process's time in, in seconds: of less it says nothing.
+const tick = 0.01
+
+func fleetSuite() Suite {
+	each, beside := of(seconds, took, processor), of(number, workOfAlone, timeOfAlone)
+	return Suite{
+		Name: Fleet,
+		How: "New processes, each from its start until it has the whole chain: a node that gets all blocks from the " +
+			"source, with all checks; another that also publishes what they change to a server of NATS, and a " +
+			"replica that follows at the same time; at last a replica that begins when all is published. The source, " +
+			"the server, which is in the bench's process, and the replica share the processors with the node.",
+		Article: "–",
+		Time:    "seconds, three times",
+		Disk:    "the chain, four times, and the stream",
+		options: func(o *record.Options) []Option { return []Option{sourceOption(o)} },
+		needs:   publishes,
+		chart: record.Chart{Metric: keyOf(publishing, workOfAlone),
+			Title: "processor's time of a node that publishes, in parts of one that does not"},
+		metrics: counts(inParts(each, alone),
+			inParts(list(each, beside, of(bytesUnit, streamBytes), of(number, streamEach)), publishing),
+			inParts(list(each, of(seconds, behind), beside), replica), inParts(list(each, beside), later)),
+		run: runFleet,
+	}
+}
+
+func runFleet(ctx context.Context, l *life, found *findings) error {
+	values := parts{}
+	var last *server
+	err := l.sourced(ctx, func(from *server) (err error) {
+		if last, err = l.fetched(ctx, from, values.of(alone)); err != nil {
+			return fmt.Errorf("%s: %w", alone, err)
+		}
+		return l.withServers(1, func(urls []string) error { return publishOnce(ctx, l, from, urls, values) })
+	})
+	if err != nil {
+		return err
+	}
+	one := values.of(alone)
+	for _, part := range []string{publishing, replica, later} {
+		v := values.of(part)
+		v[workOfAlone], v[timeOfAlone] = v[processor]/max(one[processor], tick), v[took]/one[took]
+	}
+	v := values.of(publishing)
+	v[streamEach] = v[streamBytes] / float64(l.chain.Bytes)
+	found.put(Fleet, values.all(), last.Samples())
+	return nil
+}
+
+// fetched has a new node get the whole chain. The node has ended.
+func (l *life) fetched(ctx context.Context, from *server, values map[string]float64) (*server, error) {
+	s, err := l.follower(from, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer s.remove()
+	return s, s.whole(ctx, l.chain.Blocks, values)
+}
+
+// publishOnce is what a node that publishes costs, and what its replicas do.
+func publishOnce(ctx context.Context, l *life, from *server, servers []string, values parts) error {
+	beside, err := l.replica(servers) // which waits until there is something to begin with
+	if err != nil {
+		return err
+	}
+	defer beside.remove()
+	s, err := l.follower(from, servers)
+	if err != nil {
+		return err
+	}
+	defer s.remove()
+	if err := s.whole(ctx, l.chain.Blocks, values.of(publishing)); err != nil {
+		return fmt.Errorf("%s: %w", publishing, err)
+	}
+	begin := time.Now()
+	if err := beside.whole(ctx, l.chain.Blocks, values.of(replica)); err != nil {
+		return fmt.Errorf("%s: %w", replica, err)
+	}
+	values.of(replica)[behind] = time.Since(begin).Seconds()
+	kept, err := l.network.(Publishing).Published(ctx, servers)
+	if err != nil {
+		return err
+	}
+	values.of(publishing)[streamBytes] = float64(kept)
+	after, err := l.replica(servers)
+	if err != nil {
+		return err
+	}
+	defer after.remove()
+	if err := after.whole(ctx, l.chain.Blocks, values.of(later)); err != nil {
+		return fmt.Errorf("%s: %w", later, err)
+	}
+	return nil
+}
+
+// follower starts a new node that gets the chain from another, and publishes it if servers are named.
+func (l *life) follower(from *server, servers []string) (*server, error) {
+	return l.newborn(func(dir string) (Node, error) {
+		n, err := l.network.(Following).Follow(l.subject, dir, from.Peers)
+		if err == nil && len(servers) > 0 {
+			n = l.network.(Publishing).Publish(n, servers)
+		}
+		return n, err
+	})
+}
+
+// replica starts a new one.
+func (l *life) replica(servers []string) (*server, error) {
+	return l.newborn(func(dir string) (Node, error) { return l.network.(Publishing).Replica(l.subject, dir, servers) })
+}
+
+// newborn starts a process of the subject in a new folder.
+func (l *life) newborn(how func(dir string) (Node, error)) (*server, error) {
+	dir, err := l.runner.folder()
+	if err != nil {
+		return nil, err
+	}
+	s, err := l.begun(startPatience, l.subject, dir, func() (Node, error) { return how(dir) })
+	if err != nil {
+		_ = os.RemoveAll(dir) // the run's end removes what is left
+	}
+	return s, err
+}
+
+// remove ends a process that nobody needs any more, and removes its folder.
+func (s *server) remove() {
+	s.Kill()
+	_ = os.RemoveAll(s.dir) // the run's end removes what is left
+}
+
+// whole waits until a process has a block, and counts from its start.
+func (s *server) whole(ctx context.Context, last uint64, values map[string]float64) error {
+	for head, grew := uint64(0), time.Now(); head < last; {
+		n, err := s.head(ctx, 0)
+		switch {
+		case err != nil:
+			return err
+		case n > head:
+			head, grew = n, time.Now()
+		case time.Since(grew) > followPatience:
+			return fmt.Errorf("there came no block after %d of %d for %s", n, last, followPatience)
+		}
+		if err := pause(ctx, followEvery); err != nil {
+			return err
+		}
+	}
+	now, err := s.Now()
+	maps.Copy(values, map[string]float64{took: time.Since(s.began).Seconds(), processor: now.CPU().Seconds()})
+	return err
+}
