@@ -60,23 +60,49 @@ func someMoves(r *rand.Rand, n int) (list []*Move) {
 
 func same(a, b *Move) bool { return bytes.Equal(a.Append(nil), b.Append(nil)) }
 
-func newWriter(t *testing.T, last Header, message int) *Writer {
-	t.Helper()
-	w, err := NewWriter(last, Limits{Message: message})
-	if err != nil {
+func TestRowsAreEncodedByTable(t *testing.T) {
+	names := []store.TableInfo{{ID: 1, Name: "first"}, {ID: 2, Name: "second"}, {ID: 3, Name: "third"}}
+	type row struct {
+		table, key, value string
+		present           bool
+	}
+	rows := (&Rows{}).Like()
+	for range 2 { // the second one has room for what the first one had
+		for _, x := range []struct {
+			table      store.Table
+			key, value string
+			present    bool
+		}{{3, "c", "1", true}, {1, "b", "", true}, {1, "a", "", false}, {3, "a", "22", true}} {
+			if err := rows.Add(x.table, []byte(x.key), []byte(x.value), x.present); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := rows.Append(nil, names)
+		if err != nil || rows.Len() != 4 {
+			t.Fatal(rows.Len(), err)
+		}
+		var got []row
+		if err := EachRow(b, func(table string, key, value []byte, present bool) error {
+			got = append(got, row{table, string(key), string(value), present})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := []row{{"first", "b", "", true}, {"first", "a", "", false}, {"third", "c", "1", true}, {"third", "a", "22", true}}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+		rows = rows.Like()
+	}
+	if err := rows.Add(2, []byte("a"), nil, true); err != nil {
 		t.Fatal(err)
 	}
-	return w
-}
-
-func newReader(t *testing.T, l Limits) *Reader {
-	t.Helper()
-	r, err := NewReader(l)
-	if err != nil {
-		t.Fatal(err)
+	if b, err := rows.Append(nil, names[:1]); !errors.Is(err, store.ErrNoTable) {
+		t.Fatalf("rows of a table that is not there: %x, %v", b, err)
 	}
-	t.Cleanup(r.Close)
-	return r
+	if b, err := rows.Like().Like().Append(nil, nil); err != nil || len(b) > 0 {
+		t.Fatalf("no rows: %x, %v", b, err)
+	}
 }
 
 // messages are those of moves, each move's in a list.
@@ -96,9 +122,9 @@ func TestMovesComeAsTheyWereSent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, size := range []int{headerSize + 1, 300, 1000, 1_000_000} {
 		moves := someMoves(r, 30)
-		reader := newReader(t, Limits{Message: size})
+		reader := NewReader(Limits{Message: size})
 		got := 0
-		for _, parts := range messages(t, newWriter(t, Header{Line: 7}, size), moves) {
+		for _, parts := range messages(t, NewWriter(Header{Line: 7}, Limits{Message: size}), moves) {
 			for i, part := range parts {
 				if len(part) > size {
 					t.Fatalf("a message of %d bytes, the limit is %d", len(part), size)
@@ -137,10 +163,10 @@ func TestWhatDoesNotFollowIsRefused(t *testing.T) {
 func refuseWhatDoesNotFollow(t *testing.T, size int) {
 	r := rand.New(rand.NewPCG(2, 1))
 	moves := someMoves(r, 12)
-	list := messages(t, newWriter(t, Header{Line: 7}, size), moves)
-	other := messages(t, newWriter(t, Header{Line: 8}, size), moves)
-	twin := messages(t, newWriter(t, Header{Line: 7}, size), append(someMoves(r, 5), moves[5:]...))
-	reader := newReader(t, Limits{Message: size})
+	list := messages(t, NewWriter(Header{Line: 7}, Limits{Message: size}), moves)
+	other := messages(t, NewWriter(Header{Line: 8}, Limits{Message: size}), moves)
+	twin := messages(t, NewWriter(Header{Line: 7}, Limits{Message: size}), append(someMoves(r, 5), moves[5:]...))
+	reader := NewReader(Limits{Message: size})
 	for i, parts := range list {
 		for j, part := range parts {
 			refuse := func(what string, message []byte, want error) {
@@ -190,9 +216,9 @@ func refuseWhatDoesNotFollow(t *testing.T, size int) {
 func TestAMoveThatWasNotEndedIsDropped(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	moves := someMoves(r, 6)
-	w := newWriter(t, Header{Line: 7}, 300)
+	w := NewWriter(Header{Line: 7}, Limits{Message: 300})
 	list := messages(t, w, moves)
-	reader := newReader(t, Limits{Message: 300})
+	reader := NewReader(Limits{Message: 300})
 	for _, parts := range list[:3] {
 		for _, part := range parts {
 			if _, err := reader.Read(part); err != nil {
@@ -211,7 +237,7 @@ func TestAMoveThatWasNotEndedIsDropped(t *testing.T) {
 	}
 	another := &Move{Blocks: []Block{someBlock(r, last.To, point(last.To.Revision+1, 99))}}
 	var got *Move
-	for _, parts := range messages(t, newWriter(t, last, 300), []*Move{another}) {
+	for _, parts := range messages(t, NewWriter(last, Limits{Message: 300}), []*Move{another}) {
 		for _, part := range parts {
 			m, err := reader.Read(part)
 			if err != nil {
@@ -228,10 +254,7 @@ func TestAMoveThatWasNotEndedIsDropped(t *testing.T) {
 func TestLimitsHold(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	big := &Move{Blocks: []Block{{Point: point(1, 0), Rows: make([]byte, 10_000)}}}
-	w, err := NewWriter(Header{Line: 1}, Limits{Move: 9000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := NewWriter(Header{Line: 1}, Limits{Move: 9000})
 	if _, err := w.Write(big); !errors.Is(err, ErrTooLarge) {
 		t.Fatalf("a move above the limit: %v", err)
 	}
@@ -240,15 +263,15 @@ func TestLimitsHold(t *testing.T) {
 		t.Fatal("the writer does not go on after a move that was too large")
 	}
 	// Ten kilobytes of zeros are some bytes; the reader's bound is of what they become.
-	zeros := messages(t, newWriter(t, Header{Line: 1}, 0), []*Move{big})
-	if _, err := newReader(t, Limits{Move: 9000}).Read(zeros[0][0]); err == nil {
+	zeros := messages(t, NewWriter(Header{Line: 1}, Limits{Message: 0}), []*Move{big})
+	if _, err := NewReader(Limits{Move: 9000}).Read(zeros[0][0]); err == nil {
 		t.Fatal("a move that decompresses beyond the limit was read")
 	}
 	random := &Move{Blocks: []Block{someBlock(r, Point{}, point(1, 0))}}
 	random.Blocks[0].Records = []Record{{0, bytesOf(r, 5000)}}
-	reader := newReader(t, Limits{Message: 1000, Compressed: 3000})
-	err = nil
-	for _, part := range messages(t, newWriter(t, Header{Line: 1}, 1000), []*Move{random})[0] {
+	reader := NewReader(Limits{Message: 1000, Compressed: 3000})
+	var err error
+	for _, part := range messages(t, NewWriter(Header{Line: 1}, Limits{Message: 1000}), []*Move{random})[0] {
 		if _, err = reader.Read(part); err != nil {
 			break
 		}
@@ -294,10 +317,7 @@ func FuzzMove(f *testing.F) {
 // FuzzMessage reads anything after a first move.
 func FuzzMessage(f *testing.F) {
 	moves := someMoves(rand.New(rand.NewPCG(6, 1)), 4)
-	w, err := NewWriter(Header{Line: 7}, Limits{Message: 400})
-	if err != nil {
-		f.Fatal(err)
-	}
+	w := NewWriter(Header{Line: 7}, Limits{Message: 400})
 	var first [][]byte
 	for i, m := range moves {
 		parts, err := w.Write(m)
@@ -313,7 +333,7 @@ func FuzzMessage(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r := newReader(t, Limits{Move: 1 << 20, Compressed: 1 << 20})
+		r := NewReader(Limits{Move: 1 << 20, Compressed: 1 << 20})
 		for _, part := range first {
 			if _, err := r.Read(part); err != nil {
 				t.Fatal(err)

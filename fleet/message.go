@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/klauspost/compress/zstd"
+	"github.com/klauspost/compress/s2"
 )
 
 // Digest is the hash of a move and of all before it in its line: SHA-256 of the digest before,
@@ -110,7 +110,6 @@ func (l Limits) WithDefaults() Limits {
 // Writer makes the messages of a line, one move after another. One goroutine at a time uses it.
 type Writer struct {
 	limits Limits
-	zip    *zstd.Encoder
 
 	last Header // of the last move; what it says of parts has no meaning
 
@@ -119,13 +118,7 @@ type Writer struct {
 
 // NewWriter makes a writer that goes on after the message whose header is last, the last one of its move; or begins
 // a line, if last.Number is 0, whose head is last.To.
-func NewWriter(last Header, l Limits) (*Writer, error) {
-	zip, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-	if err != nil {
-		return nil, fmt.Errorf("compress moves: %w", err)
-	}
-	return &Writer{limits: l.WithDefaults(), zip: zip, last: last}, nil
-}
+func NewWriter(last Header, l Limits) *Writer { return &Writer{limits: l.WithDefaults(), last: last} }
 
 // Last is the header of the last move; what it says of parts has no meaning.
 func (w *Writer) Last() Header { return w.last }
@@ -137,7 +130,7 @@ func (w *Writer) Write(m *Move) ([][]byte, error) {
 	if int64(len(w.plain)) > w.limits.Move {
 		return nil, fmt.Errorf("a move of %d bytes: %w, of %d bytes", len(w.plain), ErrTooLarge, w.limits.Move)
 	}
-	w.packed = w.zip.EncodeAll(w.plain, w.packed[:0])
+	w.packed = s2.Encode(w.packed[:cap(w.packed)], w.plain)
 	if int64(len(w.packed)) > w.limits.Compressed {
 		return nil, fmt.Errorf("a move of %d bytes, compressed: %w, of %d bytes", len(w.packed), ErrTooLarge, w.limits.Compressed)
 	}
@@ -162,7 +155,6 @@ func (w *Writer) Write(m *Move) ([][]byte, error) {
 // time uses it.
 type Reader struct {
 	limits Limits
-	zip    *zstd.Decoder
 
 	last   Header // the last message of the last move that was whole
 	begun  Header // the last part of a move that is not whole yet; Parts is 0 for none
@@ -171,17 +163,7 @@ type Reader struct {
 }
 
 // NewReader makes a reader. It takes the first move that it gets for the one to begin with.
-func NewReader(l Limits) (*Reader, error) {
-	l = l.WithDefaults()
-	zip, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(uint64(l.Move)))
-	if err != nil {
-		return nil, fmt.Errorf("decompress moves: %w", err)
-	}
-	return &Reader{limits: l, zip: zip}, nil
-}
-
-// Close frees what the reader holds.
-func (r *Reader) Close() { r.zip.Close() }
+func NewReader(l Limits) *Reader { return &Reader{limits: l.WithDefaults()} }
 
 // Forget makes the reader take the next move for the one to begin with.
 func (r *Reader) Forget() { r.last, r.begun, r.packed = Header{}, Header{}, r.packed[:0] }
@@ -258,7 +240,13 @@ func (r *Reader) place(h *Header) (known bool, err error) {
 }
 
 func (r *Reader) decode(h *Header) (m *Move, err error) {
-	if r.plain, err = r.zip.DecodeAll(r.packed, r.plain[:0]); err != nil {
+	switch n, err := s2.DecodedLen(r.packed); {
+	case err != nil:
+		return nil, fmt.Errorf("%w: decompress: %w", ErrDamaged, err)
+	case int64(n) > r.limits.Move:
+		return nil, fmt.Errorf("%w: decompress: %d bytes, where a move has at most %d", ErrDamaged, n, r.limits.Move)
+	}
+	if r.plain, err = s2.Decode(r.plain[:cap(r.plain)], r.packed); err != nil {
 		return nil, fmt.Errorf("%w: decompress: %w", ErrDamaged, err)
 	}
 	if d := digest(h.Before, h.Line, h.Number, r.plain); d != h.Digest {

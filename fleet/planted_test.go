@@ -19,6 +19,8 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"blocks are told that readers do not see", "line.go", "end < l.shown &&", "end < len(l.blocks) &&"},
 		{"blocks that were taken back are forgotten", "line.go", "l.parents[e.Point] = e.Parent", ""},
 		{"a block that is taken back stays shown", "line.go", "min(l.shown, n)", "l.shown"},
-		{"a row that is gone is left out", "rows.go", "		row.value = -1\n", ""},
+		{"a row that is gone is one without a value", "rows.go", "		x.buf = append(x.buf, 0)\n", "		x.buf = append(x.buf, 1, 0)\n"},
+		{"a row is told as one of the table before", "rows.go", " || r.tables[r.last].table != t {", " {"},
+		{"what claims to become too large is unpacked", "message.go", "case int64(n) > r.limits.Move:", "case false:"},
 	})
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -11,81 +10,98 @@ import (
 	"tarn/store"
 )
 
-// Rows collects changed rows, and encodes them. The zero value is empty. One goroutine at a
-// time uses it.
+// Rows collects changed rows, encoded by table: the chain's writer calls it for each row of a block, so it does no more
+// than it must. The zero value is empty. One goroutine at a time uses it.
 type Rows struct {
-	buf  []byte // keys and values, one after another
-	list []changedRow
+	tables []tableRows // in the order in which they changed first
+	last   int         // the table of the last row
 }
 
-// changedRow is a row whose key and value are in Rows.buf.
-type changedRow struct {
-	table      store.Table
-	at         int // of the key; the value follows
-	key, value int // lengths; value is -1 for a row that is gone
+// tableNameMost is how long a table's name may be, in bytes ([store.Store.CreateTable]).
+const tableNameMost = 255
+
+// tableRows are the rows of a table.
+type tableRows struct {
+	table store.Table
+	count int
+	buf   []byte // as they are encoded
+}
+
+// Like returns an empty one with room for as many rows as r has: blocks that follow each other change about as much, and
+// growing costs more than the rows.
+func (r *Rows) Like() *Rows {
+	n := &Rows{tables: make([]tableRows, len(r.tables))}
+	for i, x := range r.tables {
+		n.tables[i] = tableRows{table: x.table, buf: make([]byte, 0, len(x.buf))}
+	}
+	return n
 }
 
 // Add adds a row that changed; each row is added once. The arguments are copied. It fits
 // [store.Store.Changes] and never fails.
 func (r *Rows) Add(t store.Table, key, value []byte, present bool) error {
-	row := changedRow{t, len(r.buf), len(key), len(value)}
-	if !present {
-		row.value = -1
+	if r.last >= len(r.tables) || r.tables[r.last].table != t {
+		r.last = slices.IndexFunc(r.tables, func(x tableRows) bool { return x.table == t })
+		if r.last < 0 {
+			r.last = len(r.tables)
+			r.tables = append(r.tables, tableRows{table: t})
+		}
 	}
-	r.buf = append(append(r.buf, key...), value...)
-	r.list = append(r.list, row)
+	x := &r.tables[r.last]
+	x.count++
+	x.buf = appendBytes(x.buf, key)
+	if !present {
+		x.buf = append(x.buf, 0)
+		return nil
+	}
+	x.buf = appendBytes(append(x.buf, 1), value)
 	return nil
 }
 
 // Len is how many rows there are.
-func (r *Rows) Len() int { return len(r.list) }
+func (r *Rows) Len() (n int) {
+	for i := range r.tables {
+		n += r.tables[i].count
+	}
+	return n
+}
 
 // Size is about how much memory they take, in bytes.
-func (r *Rows) Size() int64 { return int64(cap(r.buf)) + 32*int64(cap(r.list)) }
+func (r *Rows) Size() int64 {
+	const table = 40
+	n := table * int64(cap(r.tables))
+	for i := range r.tables {
+		n += int64(cap(r.tables[i].buf))
+	}
+	return n
+}
 
-func (r *Rows) key(row changedRow) []byte { return r.buf[row.at : row.at+row.key] }
-
-// Append appends the encoding of the rows, table by table in the order of their handles, and by their keys. names are the
-// store's tables.
+// Append appends the encoding of the rows, table by table in the order of their handles, in each in the order in which they
+// were added. names are the store's tables.
 //
 // It is, for each table that has any: length and bytes of the name, number of rows; for each
 // row: length of the key, the key, 0 for a row that is gone or 1 and the length of the value, the value. All numbers are
 // unsigned varints.
 func (r *Rows) Append(b []byte, names []store.TableInfo) ([]byte, error) {
-	slices.SortFunc(r.list, func(x, y changedRow) int {
-		if c := cmp.Compare(x.table, y.table); c != 0 {
-			return c
+	slices.SortFunc(r.tables, func(x, y tableRows) int { return cmp.Compare(x.table, y.table) })
+	size := 0
+	for i := range r.tables {
+		size += len(r.tables[i].buf) + tableNameMost + 2*binary.MaxVarintLen64
+	}
+	b = slices.Grow(b, size)
+	for _, x := range r.tables {
+		if x.count == 0 {
+			continue
 		}
-		return bytes.Compare(r.key(x), r.key(y))
-	})
-	for rest := r.list; len(rest) > 0; {
-		t := rest[0].table
-		n := slices.IndexFunc(rest, func(row changedRow) bool { return row.table != t })
-		if n < 0 {
-			n = len(rest)
-		}
-		i := slices.IndexFunc(names, func(i store.TableInfo) bool { return i.ID == t })
+		i := slices.IndexFunc(names, func(i store.TableInfo) bool { return i.ID == x.table })
 		if i < 0 {
-			return b, fmt.Errorf("encode rows of table %d: %w", t, store.ErrNoTable)
+			return b, fmt.Errorf("encode rows of table %d: %w", x.table, store.ErrNoTable)
 		}
 		b = appendString(b, names[i].Name)
-		b = binary.AppendUvarint(b, uint64(n))
-		for _, row := range rest[:n] {
-			b = r.appendRow(b, row)
-		}
-		rest = rest[n:]
+		b = binary.AppendUvarint(b, uint64(x.count))
+		b = append(b, x.buf...)
 	}
 	return b, nil
-}
-
-func (r *Rows) appendRow(b []byte, row changedRow) []byte {
-	b = binary.AppendUvarint(b, uint64(row.key))
-	b = append(b, r.key(row)...)
-	if row.value < 0 {
-		return append(b, 0)
-	}
-	b = binary.AppendUvarint(append(b, 1), uint64(row.value))
-	return append(b, r.buf[row.at+row.key:row.at+row.key+row.value]...)
 }
 
 // EachRow calls fn for each row of an encoding. value is nil for a row that is gone. The slices
@@ -93,7 +109,7 @@ func (r *Rows) appendRow(b []byte, row changedRow) []byte {
 func EachRow(b []byte, fn func(table string, key, value []byte, present bool) error) error {
 	r := reader{b: b}
 	for len(r.b) > 0 && r.err == nil {
-		table := string(r.bytes(255))
+		table := string(r.bytes(tableNameMost))
 		for n := r.number(); n > 0 && r.err == nil; n-- {
 			key, value, present := r.row()
 			if r.err != nil {

@@ -33,12 +33,13 @@ type Origin struct {
 
 	packings []chain.Packing
 	executed []*chain.Executed // blocks of the revision that is pushed next
+	rows     *fleet.Rows       // of that revision; empty until it is pushed
 }
 
 // NewOrigin makes the origin of a chain whose state is in a store. Its hooks are to be the chain's. memory is how many bytes of blocks are held for
 // the fleet, those included that were published. packings are what the node's histories keep, which the fleet gets too.
 func NewOrigin(c *chain.Chain, st store.Store, memory int64, packings ...chain.Packing) *Origin {
-	return &Origin{chain: c, store: st, memory: memory, packings: packings}
+	return &Origin{chain: c, store: st, memory: memory, packings: packings, rows: &fleet.Rows{}}
 }
 
 // Hooks are what the chain has to tell. Those of histories come before.
@@ -67,10 +68,11 @@ func PointOf(h *consensus.HeaderState) fleet.Point {
 
 // pushed adds a revision to the line.
 func (o *Origin) pushed(blocks []*consensus.BlockState, changed chain.ChangedRows) error {
-	rows := &fleet.Rows{}
+	rows := o.rows
 	if err := changed(rows.Add); err != nil {
 		return err
 	}
+	o.rows = rows.Like()
 	first, last := blocks[0], blocks[len(blocks)-1]
 	b := fleet.Block{
 		Parent: fleet.Point{Revision: uint64(first.BlockNum) - 1, ID: fleet.ID(first.Header.Previous)},

@@ -53,10 +53,7 @@ func publish(t *testing.T, o server.Options) *published {
 // begin begins a line.
 func (p *published) begin(line uint64, at fleet.Point) {
 	p.t.Helper()
-	var err error
-	if p.writer, err = fleet.NewWriter(fleet.Header{Line: line, To: at}, fleet.Limits{Message: 2000}); err != nil {
-		p.t.Fatal(err)
-	}
+	p.writer = fleet.NewWriter(fleet.Header{Line: line, To: at}, fleet.Limits{Message: 2000})
 }
 
 func (p *published) tell(list ...*fleet.Move) {

@@ -256,11 +256,7 @@ var errNotMet = errors.New("the stream does not tell what follows the head")
 
 // run reads messages from a sequence on. In those up to last, or with the next one, the head must be met.
 func (w *walk) run(ctx context.Context, from, last uint64) error {
-	var err error
-	if w.reader, err = fleet.NewReader(w.Limits); err != nil {
-		return err
-	}
-	defer w.reader.Close()
+	w.reader = fleet.NewReader(w.Limits)
 	messages, err := w.messages(ctx, from)
 	if err != nil {
 		return err

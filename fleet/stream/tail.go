@@ -99,11 +99,7 @@ func (t *Tail) read(ctx context.Context, taker Taker) error {
 	if err != nil {
 		return err
 	}
-	reader, err := fleet.NewReader(t.Limits)
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
+	reader := fleet.NewReader(t.Limits)
 	return r.each(ctx, from, func(at uint64, message []byte) error {
 		m, err := reader.Read(message)
 		if errors.Is(err, fleet.ErrLine) { // the taker sees whether it goes on where the line before it ended

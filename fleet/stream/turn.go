@@ -52,9 +52,7 @@ func (t *turn) run(ctx context.Context) error {
 		return err
 	default:
 		t.at = at
-		if t.writer, err = fleet.NewWriter(end.Header, t.Limits); err != nil {
-			return err
-		}
+		t.writer = fleet.NewWriter(end.Header, t.Limits)
 		t.line.Store(end.Line)
 		if newest, err := t.newest(ctx); err == nil && newest.Kept != t.parts.kept() {
 			t.next = time.Now() // replicas look where this node keeps them
@@ -147,9 +145,7 @@ func (t *turn) begin(ctx context.Context, end tail, why error) error {
 			return err
 		}
 		s.Sequence = t.window.last + 1
-		if t.writer, err = fleet.NewWriter(fleet.Header{Line: line, To: s.Point}, t.Limits); err != nil {
-			return err
-		}
+		t.writer = fleet.NewWriter(fleet.Header{Line: line, To: s.Point}, t.Limits)
 		if err := t.offer(ctx, s); err != nil {
 			return err
 		}

@@ -48,6 +48,7 @@ func PointOf(b inter.BlockInfo) fleet.Point {
 type Origin struct {
 	memory int64
 	log    *slog.Logger
+	rows   *fleet.Rows // of the next block; empty until it is pushed; the writer's
 
 	teller chain.Teller
 	do     func(context.Context, func(*chain.Chain) error) error
@@ -68,16 +69,17 @@ type pushed struct {
 // NewOrigin makes the origin of a chain that is not open yet, and whose option Pushed is [Origin.Pushed]. memory is how many
 // bytes of blocks are held for the fleet, those included that were published.
 func NewOrigin(memory int64, log *slog.Logger) *Origin {
-	return &Origin{memory: memory, log: log, notify: make(chan struct{}, 1)}
+	return &Origin{memory: memory, log: log, rows: &fleet.Rows{}, notify: make(chan struct{}, 1)}
 }
 
 // Pushed takes what a block changed, also of those that are made again at the start: they may be where the stream ends.
 // The writer calls it.
 func (o *Origin) Pushed(before inter.BlockInfo, b *chain.Block, changed chain.ChangedRows) error {
-	rows := &fleet.Rows{}
+	rows := o.rows
 	if err := changed(rows.Add); err != nil {
 		return fmt.Errorf("tell the fleet of block %d: %w", b.Number, err)
 	}
+	o.rows = rows.Like()
 	at := fleet.Point{Revision: uint64(b.Number), ID: fleet.ID(b.ID)}
 	o.mu.Lock()
 	o.queue, o.bytes = append(o.queue, pushed{PointOf(before), at, rows}), o.bytes+rows.Size()

@@ -54,10 +54,7 @@ func serve(t testing.TB, listen string, list []*fleet.Move) *server.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := fleet.NewWriter(fleet.Header{Line: 1, To: list[0].Base()}, fleet.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := fleet.NewWriter(fleet.Header{Line: 1, To: list[0].Base()}, fleet.Limits{})
 	for _, m := range list {
 		messages, err := w.Write(m)
 		if err != nil {
