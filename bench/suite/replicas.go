@@ -42,7 +42,7 @@ func replicasSuite() Suite {
 		How: "A node makes blocks of transfers that a peer sends at the load's rate: alone; with three servers of NATS, " +
 			"which are in the bench's process, and a replica; and while the replica answers questions at a rate. How far " +
 			"the replica is behind is the time from when the node first shows a block to when the replica does, both " +
-			"asked every two milliseconds. The processor's time is that of a transfer, with all that comes with it. At last both answer questions over connections, one after the other, " +
+			"asked every five milliseconds. The processor's time is that of a transfer, with all that comes with it. At last both answer questions over connections, one after the other, " +
 			"without transfers. All share the processors.",
 		Article: "–",
 		Time:    "three times --load-for, twice --ask-for",
@@ -213,7 +213,7 @@ func underLoad(ctx context.Context, l *life, s, r *server, values map[string]flo
 type sightings map[uint64]time.Time
 
 // sightEvery is how often a process is asked.
-const sightEvery = 2 * time.Millisecond
+const sightEvery = 5 * time.Millisecond
 
 // watch asks for the newest block until the end. The blocks that were there before are no sightings.
 func (x sightings) watch(ctx context.Context, s *server, end <-chan struct{}) {
