@@ -88,7 +88,9 @@ func TestRowsAreEncodedByTable(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		want := []row{{"first", "b", "", true}, {"first", "a", "", false}, {"third", "c", "1", true}, {"third", "a", "22", true}}
+		want := []row{
+			{"first", "b", "", true}, {"first", "a", "", false}, {"third", "c", "1", true}, {"third", "a", "22", true},
+		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("%v, want %v", got, want)
 		}

@@ -10,8 +10,8 @@ import (
 	"tarn/store"
 )
 
-// Rows collects changed rows, encoded by table: the chain's writer calls it for each row of a block, so it does no more
-// than it must. The zero value is empty. One goroutine at a time uses it.
+// Rows collects changed rows, encoded by table: the chain's writer calls it for each row of a block, so it does
+// no more than it must. The zero value is empty. One goroutine at a time uses it.
 type Rows struct {
 	tables []tableRows // in the order in which they changed first
 	last   int         // the table of the last row
@@ -27,8 +27,8 @@ type tableRows struct {
 	buf   []byte // as they are encoded
 }
 
-// Like returns an empty one with room for as many rows as r has: blocks that follow each other change about as much, and
-// growing costs more than the rows.
+// Like returns an empty one with room for as many rows as r has: blocks that follow each other change about
+// as much, and growing costs more than the rows.
 func (r *Rows) Like() *Rows {
 	n := &Rows{tables: make([]tableRows, len(r.tables))}
 	for i, x := range r.tables {
@@ -76,12 +76,12 @@ func (r *Rows) Size() int64 {
 	return n
 }
 
-// Append appends the encoding of the rows, table by table in the order of their handles, in each in the order in which they
-// were added. names are the store's tables.
+// Append appends the encoding of the rows, table by table in the order of their handles, in each in the order in
+// which they were added. names are the store's tables.
 //
 // It is, for each table that has any: length and bytes of the name, number of rows; for each
-// row: length of the key, the key, 0 for a row that is gone or 1 and the length of the value, the value. All numbers are
-// unsigned varints.
+// row: length of the key, the key, 0 for a row that is gone or 1 and the length of the value, the value. All
+// numbers are unsigned varints.
 func (r *Rows) Append(b []byte, names []store.TableInfo) ([]byte, error) {
 	slices.SortFunc(r.tables, func(x, y tableRows) int { return cmp.Compare(x.table, y.table) })
 	size := 0
