@@ -125,7 +125,7 @@ func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetS
 			}
 			p.answers = true
 		}
-		if held, err = take(ctx, place, p.about(0)); err != nil {
+		if held, err = take(ctx, place, func() Publishing { return p.about(0) }); err != nil {
 			return err
 		}
 		if behind, err := p.behind(ctx, js); behind != nil || err != nil { // it stood by for long
