@@ -270,8 +270,13 @@ type window struct {
 	js      jetstream.JetStream
 	subject string
 	futures []jetstream.PubAckFuture
-	last    uint64 // sequence that the last message gets
+	last    uint64    // sequence that the last message gets
+	since   time.Time // since when the answer of the oldest is waited for
 }
+
+// errUnanswered says that the servers are there, and keep nothing.
+var errUnanswered = fmt.Errorf("no answer within %v (a NATS server whose disk was full takes messages again only after "+
+	"it was started again: look at its log)", requestTime)
 
 // send sends a part of a move, after waiting for the answers of earlier ones if too many are missing.
 func (w *window) send(ctx context.Context, move fleet.Header, part int, message []byte) error {
@@ -286,6 +291,9 @@ func (w *window) send(ctx context.Context, move fleet.Header, part int, message 
 		jetstream.WithMsgID(fmt.Sprintf("%016x-%d-%d-%d", move.Line, move.Number, part, w.last)))
 	if err != nil {
 		return fmt.Errorf("publish move %d: %w", move.Number, err)
+	}
+	if len(w.futures) == 0 {
+		w.since = time.Now()
 	}
 	w.futures = append(w.futures, f)
 	w.last++
@@ -304,7 +312,7 @@ func (w *window) wait(ctx context.Context) error {
 	case ack := <-f.Ok():
 		return w.take(ack)
 	case <-time.After(requestTime):
-		return fmt.Errorf("publish message %d: no answer within %v", want, requestTime)
+		return fmt.Errorf("publish message %d: %w", want, errUnanswered)
 	}
 }
 
@@ -316,11 +324,20 @@ func (w *window) oldest() (ok <-chan *jetstream.PubAck, failed <-chan error) {
 	return w.futures[0].Ok(), w.futures[0].Err()
 }
 
+// overdue is an error if the oldest answer should have come. Where little is published, nobody else asks for it.
+func (w *window) overdue() error {
+	ok, failed := w.oldest()
+	if len(w.futures) == 0 || len(ok) > 0 || len(failed) > 0 || time.Since(w.since) < requestTime {
+		return nil
+	}
+	return fmt.Errorf("publish message %d: %w", w.last-uint64(len(w.futures))+1, errUnanswered)
+}
+
 // take takes the oldest answer off.
 func (w *window) take(ack *jetstream.PubAck) error {
 	if want := w.last - uint64(len(w.futures)) + 1; ack.Sequence != want {
 		return fmt.Errorf("publish message %d: the server counts it as %d", want, ack.Sequence)
 	}
-	w.futures = w.futures[1:]
+	w.futures, w.since = w.futures[1:], time.Now()
 	return nil
 }

@@ -269,6 +269,9 @@ func (t *turn) publish(ctx context.Context) error {
 		if err := t.tendSnapshots(ctx); err != nil {
 			return err
 		}
+		if err := t.window.overdue(); err != nil {
+			return err
+		}
 		ok, failed := t.window.oldest()
 		select {
 		case <-ctx.Done():
