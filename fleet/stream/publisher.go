@@ -50,7 +50,8 @@ type Publisher struct {
 
 	compared atomic.Uint64 // the block that is compared, or was last; replicas stop there
 
-	answers bool // replicas' questions; of the goroutine that runs
+	stays   *stays // of older snapshots; of who publishes
+	answers bool   // replicas' questions; of the goroutine that runs
 
 	kept       atomic.Pointer[fleet.Point] // the newest block that the servers have
 	responding sync.WaitGroup
@@ -62,7 +63,8 @@ func NewPublisher(o PublisherOptions) *Publisher {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = time.Hour
 	}
-	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log, compare: make(chan string)}
+	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log, compare: make(chan string),
+		stays: &stays{most: max(o.SnapshotEvery, leastStay), now: time.Now}}
 }
 
 // newName draws a name for a run.
