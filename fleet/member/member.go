@@ -65,7 +65,9 @@ func Open(o Options, log *slog.Logger) (m *Member, err error) {
 	o.Stream.Log = log
 	m = &Member{opened: time.Now()}
 	if o.Embedded != nil {
-		if m.nats, err = server.Start(*o.Embedded); err != nil {
+		so := *o.Embedded
+		so.Log = log
+		if m.nats, err = server.Start(so); err != nil {
 			return nil, err
 		}
 		o.Stream.InProcess = m.nats

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -16,17 +15,17 @@ import (
 // cluster is three servers on this machine that keep a stream together.
 type cluster struct {
 	t       *testing.T
-	dir     string
 	servers []*server.Server
 	options []server.Options
 }
 
-func newCluster(t *testing.T) *cluster {
+// newCluster starts a cluster whose servers keep what they have in these folders.
+func newCluster(t *testing.T, dirs ...string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, dir: t.TempDir()}
+	c := &cluster{t: t}
 	var routes []string
-	for i := range 3 {
-		o := server.Options{Dir: filepath.Join(c.dir, fmt.Sprint(i)), Name: fmt.Sprint("server", i), Listen: loopback.Address(t), Cluster: loopback.Address(t)}
+	for i, dir := range dirs {
+		o := server.Options{Dir: dir, Name: fmt.Sprint("server", i), Listen: loopback.Address(t), Cluster: loopback.Address(t)}
 		c.options, c.servers, routes = append(c.options, o), append(c.servers, nil), append(routes, "nats://"+o.Cluster)
 	}
 	for i := range c.options {
@@ -72,7 +71,7 @@ func TestAClusterLosesOneServerAfterAnother(t *testing.T) {
 		t.Skip("servers that elect leaders take half a minute")
 	}
 	r := seeded(t)
-	c := newCluster(t)
+	c := newCluster(t, t.TempDir(), t.TempDir(), t.TempDir())
 	o := c.fleet()
 	script := newScript(r, 240, 6)
 	n := newNode(t, 1<<30)

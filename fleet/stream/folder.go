@@ -42,7 +42,7 @@ func (f snapshotFolder) get(_ context.Context, name string) ([]byte, error) {
 	return readPart(file)
 }
 
-func (f snapshotFolder) drop(_ context.Context, keep map[string]bool) error {
+func (f snapshotFolder) drop(_ context.Context, unneeded func(string) bool) error {
 	list, err := os.ReadDir(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -51,7 +51,7 @@ func (f snapshotFolder) drop(_ context.Context, keep map[string]bool) error {
 		return fmt.Errorf("list snapshots: %w", err)
 	}
 	for _, e := range list {
-		if !e.IsDir() || !snapshotName.MatchString(e.Name()) || keep[e.Name()] {
+		if !e.IsDir() || !snapshotName.MatchString(e.Name()) || !unneeded(e.Name()) {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(f.path, e.Name())); err != nil {
@@ -86,8 +86,8 @@ func (f webFolder) get(ctx context.Context, name string) ([]byte, error) {
 	return nil, fmt.Errorf("%s answers %q", at.Redacted(), a.Status)
 }
 
-func (f webFolder) put(context.Context, string, []byte) error   { return f.onlyRead() }
-func (f webFolder) drop(context.Context, map[string]bool) error { return f.onlyRead() }
+func (f webFolder) put(context.Context, string, []byte) error     { return f.onlyRead() }
+func (f webFolder) drop(context.Context, func(string) bool) error { return f.onlyRead() }
 func (f webFolder) onlyRead() error {
 	return fmt.Errorf("%s: %w", f.url.Redacted(), errors.ErrUnsupported)
 }

@@ -154,7 +154,8 @@ func (f *Follower) watch(ctx context.Context) error {
 	return f.watchKey(ctx, f.leaseBucket(), leaseKey, f.heard)
 }
 
-func (f *Follower) watchKey(ctx context.Context, of, key string, heard func([]byte)) error {
+// watchKey hears of a key's values; live is of one that was written after the watch had begun.
+func (f *Follower) watchKey(ctx context.Context, of, key string, heard func(text []byte, live bool)) error {
 	bucket, err := f.js.KeyValue(ctx, of)
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func (f *Follower) watchKey(ctx context.Context, of, key string, heard func([]by
 	// The library hears only after ten seconds that a server has forgotten the watch.
 	again := f.conn.StatusChanged(nats.CONNECTED)
 	defer f.conn.RemoveStatusListener(again)
-	for {
+	for live := false; ; {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -178,9 +179,10 @@ func (f *Follower) watchKey(ctx context.Context, of, key string, heard func([]by
 				return errors.New("the watch has ended")
 			}
 			if e == nil {
-				continue // all that was there has come
+				live = true // all that was there has come
+				continue
 			}
-			heard(e.Value())
+			heard(e.Value(), live)
 		}
 	}
 }

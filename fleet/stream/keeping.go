@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -25,8 +27,26 @@ type snapshotStore interface {
 	// get is a part of [partBytes] at most. An error wraps [errPartGone] if it is not there, and [fleet.ErrDamaged] if it
 	// cannot be one.
 	get(ctx context.Context, name string) ([]byte, error)
-	// drop deletes all snapshots but those that keep names.
-	drop(ctx context.Context, keep map[string]bool) error
+	// drop deletes the snapshots that are unneeded, by their names.
+	drop(ctx context.Context, unneeded func(object string) bool) error
+}
+
+// errNoRoom says that a snapshot could not be kept, and what to do.
+var errNoRoom = errors.New("there is no room for a snapshot, without which replicas cannot begin: make room where " +
+	"snapshots are kept (the disks and limits of the NATS servers, or fleet-folder)")
+
+// noRoomCodes are those of JetStream's answers that say that a limit of storage is reached. The library has no names for
+// them.
+var noRoomCodes = []jetstream.ErrorCode{10002, 10023, 10047}
+
+// hasNoRoom tells whether something failed as a disk is full, or a limit of what may be kept is reached.
+func hasNoRoom(err error) bool {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return true
+	}
+	var of *jetstream.APIError
+	return errors.As(err, &of) && (slices.Contains(noRoomCodes, of.ErrorCode) ||
+		strings.Contains(of.Description, "no space left") || strings.Contains(of.Description, "maximum bytes exceeded"))
 }
 
 // errPartGone says that a part of a snapshot is not there.
@@ -122,7 +142,7 @@ func readPart(r io.Reader) ([]byte, error) {
 }
 
 // drop leaves nothing of a deleted object, as a marker would be that the library leaves.
-func (s objectStore) drop(ctx context.Context, keep map[string]bool) error {
+func (s objectStore) drop(ctx context.Context, unneeded func(string) bool) error {
 	list, err := s.objects.List(ctx)
 	if errors.Is(err, jetstream.ErrNoObjectsFound) {
 		return nil
@@ -131,7 +151,7 @@ func (s objectStore) drop(ctx context.Context, keep map[string]bool) error {
 		return fmt.Errorf("list snapshots: %w", err)
 	}
 	for _, o := range list {
-		if name, _, _ := strings.Cut(o.Name, "/"); keep[name] {
+		if object, _, _ := strings.Cut(o.Name, "/"); !unneeded(object) {
 			continue
 		}
 		for _, subject := range []string{"C." + o.NUID, "M." + base64.URLEncoding.EncodeToString([]byte(o.Name))} {

@@ -7,13 +7,18 @@ import (
 	"tarn/fleet"
 )
 
-// heard notes what the publisher says of itself.
-func (f *Follower) heard(text []byte) {
+// heard notes what the publisher says of itself. What was there before this replica listened does not say that
+// somebody publishes: a server whose clock was set back keeps the word of one that is gone.
+func (f *Follower) heard(text []byte, live bool) {
 	var p Publishing
 	if json.Unmarshal(text, &p) != nil {
 		return // whoever wrote it is no publisher
 	}
-	f.change(func(l *Lag) { l.Publisher, l.Heard = p, time.Now() })
+	f.change(func(l *Lag) {
+		if l.Publisher = p; live {
+			l.Heard = time.Now()
+		}
+	})
 	f.verify.due.Store(p.Compare || p.Due && f.Verify)
 }
 

@@ -12,12 +12,14 @@ import (
 	"tarn/fleet"
 )
 
-// A lease ends when it was not renewed for leaseTime.
+// A lease ends when it was not renewed for leaseTime by the servers' clock, or for leaseStands by that of a node that
+// waits for it: a server whose clock is set back lets it end much later.
 const (
-	leaseTime  = 2 * time.Second
-	leaseRenew = 400 * time.Millisecond
-	leaseRetry = 150 * time.Millisecond
-	leaseKey   = "publisher"
+	leaseTime   = 2 * time.Second
+	leaseStands = leaseTime + 2*leaseRenew
+	leaseRenew  = 400 * time.Millisecond
+	leaseRetry  = 150 * time.Millisecond
+	leaseKey    = "publisher"
 )
 
 // Publishing is what a publisher says of itself with each renewal.
@@ -41,23 +43,57 @@ type lease struct {
 }
 
 // take waits until nobody else holds the place, and holds it.
-func take(ctx context.Context, bucket jetstream.KeyValue, about Publishing) (*lease, error) {
-	text, err := json.Marshal(about)
-	if err != nil {
-		return nil, err
-	}
+func take(ctx context.Context, bucket jetstream.KeyValue, about func() Publishing) (*lease, error) {
+	var stands standing
 	for {
-		revision, err := bucket.Create(ctx, leaseKey, text)
-		if err == nil {
-			return &lease{bucket, revision}, nil
+		text, err := json.Marshal(about())
+		if err != nil {
+			return nil, err
 		}
-		if !errors.Is(err, jetstream.ErrKeyExists) {
+		revision, err := bucket.Create(ctx, leaseKey, text)
+		if errors.Is(err, jetstream.ErrKeyExists) {
+			revision, err = stands.take(ctx, bucket, text)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("take the publisher's place: %w", err)
+		}
+		if revision > 0 {
+			return &lease{bucket, revision}, nil
 		}
 		if pause(ctx, leaseRetry); ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// standing is a place that another holds, and since when it was not renewed, by this node's own clock, which nobody
+// sets.
+type standing struct {
+	revision uint64
+	since    time.Time
+}
+
+// take takes a place whose holder does not renew it. It returns 0 while the holder does, or if another one was faster.
+func (s *standing) take(ctx context.Context, bucket jetstream.KeyValue, text []byte) (uint64, error) {
+	e, err := bucket.Get(ctx, leaseKey)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return 0, nil // it has just ended
+	}
+	if err != nil {
+		return 0, err
+	}
+	if e.Revision() != s.revision {
+		*s = standing{e.Revision(), time.Now()}
+	}
+	if time.Since(s.since) < leaseStands {
+		return 0, nil
+	}
+	revision, err := bucket.Update(ctx, leaseKey, text, s.revision)
+	if errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		*s = standing{} // it was renewed meanwhile, or a server that is behind has answered
+		return 0, nil
+	}
+	return revision, err
 }
 
 // publisher is who holds the place; nil for nobody.

@@ -160,6 +160,8 @@ func tryPart(ctx context.Context, try func(context.Context) error) error {
 			return context.Cause(ctx)
 		case errors.Is(err, fleet.ErrDamaged):
 			return err
+		case hasNoRoom(err): // what has come already takes the room of the fleet's messages
+			return fmt.Errorf("%w: %w", errNoRoom, err)
 		case errors.Is(err, errPartGone):
 			return fmt.Errorf("%w: newer snapshots have taken its place meanwhile", err)
 		case time.Since(begun) > partsTime:

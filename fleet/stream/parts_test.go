@@ -139,9 +139,11 @@ func TestOldSnapshotsAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	day := time.Now()
+	own := &stays{most: time.Hour, now: func() time.Time { return day }}
 	there := func(want ...string) {
 		t.Helper()
-		if err := r.dropSnapshots(ctx); err != nil {
+		if err := r.dropSnapshots(ctx, own); err != nil {
 			t.Fatal(err)
 		}
 		list, err := r.objects.List(ctx)
@@ -156,20 +158,24 @@ func TestOldSnapshotsAreDropped(t *testing.T) {
 			t.Fatalf("there are %q, not %q", got, want)
 		}
 	}
-	announce := func(name string, stay time.Duration) {
+	announce := func(name string) {
 		t.Helper()
 		put(name)
-		if err := r.announce(ctx, Snapshot{Object: name}, stay); err != nil {
+		if err := r.announce(ctx, Snapshot{Object: name}, own); err != nil {
 			t.Fatal(err)
 		}
 	}
-	announce("a", time.Hour)
-	announce("b", time.Hour) // a stays
+	announce("b")
+	announce("a") // b stays
 	there("a/0", "a/1", "b/0", "b/1")
-	announce("c", time.Nanosecond) // b does not
+	day = day.Add(59 * time.Minute)
+	there("a/0", "a/1", "b/0", "b/1")
+	announce("c") // a stays, and b for another minute
 	put("never")
+	there("a/0", "a/1", "b/0", "b/1", "c/0", "c/1")
+	day = day.Add(time.Minute)
 	there("a/0", "a/1", "c/0", "c/1")
-	announce("c", time.Nanosecond) // of the same block again
+	announce("c") // of the same block again
 	there("a/0", "a/1", "c/0", "c/1")
 	info, err := r.objectStream.Info(ctx)
 	if err != nil {

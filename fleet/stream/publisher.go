@@ -50,7 +50,8 @@ type Publisher struct {
 
 	compared atomic.Uint64 // the block that is compared, or was last; replicas stop there
 
-	answers bool // replicas' questions; of the goroutine that runs
+	stays   *stays // of older snapshots; of who publishes
+	answers bool   // replicas' questions; of the goroutine that runs
 
 	kept       atomic.Pointer[fleet.Point] // the newest block that the servers have
 	responding sync.WaitGroup
@@ -62,7 +63,8 @@ func NewPublisher(o PublisherOptions) *Publisher {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = time.Hour
 	}
-	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log, compare: make(chan string)}
+	return &Publisher{PublisherOptions: o, node: newName(), log: o.Log, compare: make(chan string),
+		stays: &stays{most: max(o.SnapshotEvery, leastStay), now: time.Now}}
 }
 
 // newName draws a name for a run.
@@ -125,7 +127,7 @@ func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetS
 			}
 			p.answers = true
 		}
-		if held, err = take(ctx, place, p.about(0)); err != nil {
+		if held, err = take(ctx, place, func() Publishing { return p.about(0) }); err != nil {
 			return err
 		}
 		if behind, err := p.behind(ctx, js); behind != nil || err != nil { // it stood by for long
@@ -270,8 +272,13 @@ type window struct {
 	js      jetstream.JetStream
 	subject string
 	futures []jetstream.PubAckFuture
-	last    uint64 // sequence that the last message gets
+	last    uint64    // sequence that the last message gets
+	since   time.Time // since when the answer of the oldest is waited for
 }
+
+// errUnanswered says that the servers are there, and keep nothing.
+var errUnanswered = fmt.Errorf("no answer within %v (a NATS server whose disk was full takes messages again only after "+
+	"it was started again: look at its log)", requestTime)
 
 // send sends a part of a move, after waiting for the answers of earlier ones if too many are missing.
 func (w *window) send(ctx context.Context, move fleet.Header, part int, message []byte) error {
@@ -286,6 +293,9 @@ func (w *window) send(ctx context.Context, move fleet.Header, part int, message 
 		jetstream.WithMsgID(fmt.Sprintf("%016x-%d-%d-%d", move.Line, move.Number, part, w.last)))
 	if err != nil {
 		return fmt.Errorf("publish move %d: %w", move.Number, err)
+	}
+	if len(w.futures) == 0 {
+		w.since = time.Now()
 	}
 	w.futures = append(w.futures, f)
 	w.last++
@@ -304,7 +314,7 @@ func (w *window) wait(ctx context.Context) error {
 	case ack := <-f.Ok():
 		return w.take(ack)
 	case <-time.After(requestTime):
-		return fmt.Errorf("publish message %d: no answer within %v", want, requestTime)
+		return fmt.Errorf("publish message %d: %w", want, errUnanswered)
 	}
 }
 
@@ -316,11 +326,20 @@ func (w *window) oldest() (ok <-chan *jetstream.PubAck, failed <-chan error) {
 	return w.futures[0].Ok(), w.futures[0].Err()
 }
 
+// overdue is an error if the oldest answer should have come. Where little is published, nobody else asks for it.
+func (w *window) overdue() error {
+	ok, failed := w.oldest()
+	if len(w.futures) == 0 || len(ok) > 0 || len(failed) > 0 || time.Since(w.since) < requestTime {
+		return nil
+	}
+	return fmt.Errorf("publish message %d: %w", w.last-uint64(len(w.futures))+1, errUnanswered)
+}
+
 // take takes the oldest answer off.
 func (w *window) take(ack *jetstream.PubAck) error {
 	if want := w.last - uint64(len(w.futures)) + 1; ack.Sequence != want {
 		return fmt.Errorf("publish message %d: the server counts it as %d", want, ack.Sequence)
 	}
-	w.futures = w.futures[1:]
+	w.futures, w.since = w.futures[1:], time.Now()
 	return nil
 }

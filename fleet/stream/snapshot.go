@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -31,8 +30,51 @@ type Snapshot struct {
 
 // Older is a snapshot from which newer ones have taken its place, and which replicas may still be loading.
 type Older struct {
-	Object string    `json:"object"`
-	Until  time.Time `json:"until"`
+	Object string `json:"object"`
+	// Left is how long it stays at least, in milliseconds since it was announced so; 0 for as long as any. No clock but
+	// that of the node that publishes measures it, from when the node has seen it first: a time of day would be one
+	// thing for one node, and another for the next, or after its clock was set.
+	Left int64 `json:"left,omitempty"`
+}
+
+// stays measures for a publisher how long older snapshots stay. One goroutine at a time calls its methods.
+type stays struct {
+	most time.Duration
+	now  func() time.Time // time.Now, whose readings are not changed by who sets the clock
+	seen map[string]seenOlder
+}
+
+type seenOlder struct {
+	at   time.Time
+	left time.Duration
+}
+
+// keep is which of the older ones stay, with how much longer.
+func (s *stays) keep(list []Older) (kept []Older) {
+	now, listed := s.now(), map[string]seenOlder{}
+	for _, o := range list {
+		x, known := s.seen[o.Object]
+		if !known {
+			x = seenOlder{now, s.most}
+			if o.Left > 0 && o.Left < s.most.Milliseconds() {
+				x.left = time.Duration(o.Left) * time.Millisecond
+			}
+		}
+		listed[o.Object] = x
+		if left := x.left - now.Sub(x.at); left > 0 {
+			kept = append(kept, Older{Object: o.Object, Left: max(1, left.Milliseconds())})
+		}
+	}
+	s.seen = listed // and nothing of those that are gone
+	return kept
+}
+
+// end lets none of the older ones stay any longer: who loads one cannot go on from it.
+func (s *stays) end() {
+	for object, x := range s.seen {
+		x.left = 0
+		s.seen[object] = x
+	}
 }
 
 // snapshotKey is where the newest snapshot is announced.
@@ -62,13 +104,11 @@ func (r *rooms) upload(ctx context.Context, line uint64, im Image) (s Snapshot, 
 }
 
 // announce makes a snapshot the one that replicas begin with. The one before it stays for a while.
-func (r *rooms) announce(ctx context.Context, s Snapshot, stay time.Duration) error {
+func (r *rooms) announce(ctx context.Context, s Snapshot, stays *stays) error {
 	before, err := r.newest(ctx)
 	switch {
 	case err == nil:
-		now := time.Now().UTC()
-		s.Older = slices.DeleteFunc(before.Older, func(o Older) bool { return now.After(o.Until) })
-		s.Older = append(s.Older, Older{Object: before.Object, Until: now.Add(stay)})
+		s.Older = stays.keep(append(before.Older, Older{Object: before.Object}))
 	case !errors.Is(err, errNoSnapshot) && !errors.Is(err, fleet.ErrDamaged):
 		return err
 	}
@@ -83,17 +123,16 @@ func (r *rooms) announce(ctx context.Context, s Snapshot, stay time.Duration) er
 }
 
 // dropSnapshots deletes what no replica loads any more, or ever could.
-func (r *rooms) dropSnapshots(ctx context.Context) error {
+func (r *rooms) dropSnapshots(ctx context.Context, stays *stays) error {
 	newest, err := r.newest(ctx)
 	if err != nil && !errors.Is(err, errNoSnapshot) && !errors.Is(err, fleet.ErrDamaged) {
 		return err
 	}
-	keep := map[string]bool{}
-	for _, o := range newest.Older {
-		keep[o.Object] = time.Now().Before(o.Until)
+	keep := map[string]bool{newest.Object: true}
+	for _, o := range stays.keep(newest.Older) {
+		keep[o.Object] = true
 	}
-	keep[newest.Object] = true
-	return r.parts.drop(ctx, keep)
+	return r.parts.drop(ctx, func(object string) bool { return !keep[object] })
 }
 
 // errNoSnapshot says that nothing is there yet for a replica to begin with.

@@ -25,6 +25,9 @@ type turn struct {
 	uploaded chan uploaded // a snapshot whose upload has ended; nil if none is under way
 	waiting  *Snapshot     // one whose block is not irreversible yet
 	next     time.Time     // when the next is due
+
+	needed uint64    // the first message for replicas that begin with the newest snapshot
+	look   time.Time // when to look next whether the stream has it
 }
 
 type uploaded struct {
@@ -54,8 +57,11 @@ func (t *turn) run(ctx context.Context) error {
 		t.at = at
 		t.writer = fleet.NewWriter(end.Header, t.Limits)
 		t.line.Store(end.Line)
-		if newest, err := t.newest(ctx); err == nil && newest.Kept != t.parts.kept() {
-			t.next = time.Now() // replicas look where this node keeps them
+		if newest, err := t.newest(ctx); err == nil {
+			t.needed = newest.Sequence
+			if newest.Kept != t.parts.kept() {
+				t.next = time.Now() // replicas look where this node keeps them
+			}
 		}
 		t.log.Info("Publishing to the fleet", "fleet", t.Name, "from", t.at.Revision, "move", end.Number+1)
 	}
@@ -141,6 +147,9 @@ func (t *turn) begin(ctx context.Context, end tail, why error) error {
 			pause(ctx, time.Since(begun)) // half of the time is the others'
 			continue
 		}
+		if errors.Is(err, errNoRoom) {
+			pause(ctx, max(noRoomTime, time.Since(begun)))
+		}
 		if err != nil {
 			return err
 		}
@@ -157,15 +166,17 @@ func (t *turn) begin(ctx context.Context, end tail, why error) error {
 	}
 }
 
+// noRoomTime is how long a line that begins waits at least where its snapshot had no room: each try writes until the
+// disk is full.
+const noRoomTime = 5 * time.Second
+
 // leastStay is how long a replica may take at least to load a snapshot. Where the next ones come later, it may take the
 // time between two.
 const leastStay = 10 * time.Minute
 
-func (p *Publisher) stay() time.Duration { return max(p.SnapshotEvery, leastStay) }
-
 // snapshot uploads the head's state, and deletes what nobody needs any more.
 func (t *turn) snapshot(ctx context.Context, line uint64) (s Snapshot, err error) {
-	if err := t.dropSnapshots(ctx); err != nil {
+	if err := t.dropSnapshots(ctx, t.stays); err != nil {
 		return s, err
 	}
 	im, err := t.Source.Image(ctx)
@@ -181,13 +192,20 @@ func (t *turn) snapshot(ctx context.Context, line uint64) (s Snapshot, err error
 		return s, errors.Join(err, im.View.Close())
 	}
 	s, err = t.upload(ctx, line, im)
+	if err != nil && ctx.Err() == nil { // what has come of it would keep its room until the next one begins
+		err = errors.Join(err, t.parts.drop(ctx, func(object string) bool { return object == s.Object }))
+	}
 	return s, errors.Join(err, im.View.Close())
 }
 
 // offer announces a snapshot. With the first one in a folder those on the servers go.
 func (t *turn) offer(ctx context.Context, s Snapshot) error {
-	if err := t.announce(ctx, s, t.stay()); err != nil || s.Kept != keptInFolder {
+	if err := t.announce(ctx, s, t.stays); err != nil {
 		return err
+	}
+	t.needed, t.look = s.Sequence, time.Now().Add(min(t.SnapshotEvery, snapshotAgain))
+	if s.Kept != keptInFolder {
+		return nil
 	}
 	err := t.js.DeleteObjectStore(ctx, t.snapshotBucket())
 	if errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -265,6 +283,9 @@ func (t *turn) publish(ctx context.Context) error {
 		if err := t.tendSnapshots(ctx); err != nil {
 			return err
 		}
+		if err := t.window.overdue(); err != nil {
+			return err
+		}
 		ok, failed := t.window.oldest()
 		select {
 		case <-ctx.Done():
@@ -280,6 +301,7 @@ func (t *turn) publish(ctx context.Context) error {
 			t.uploaded = nil
 			if u.err != nil {
 				t.next = time.Now().Add(min(t.SnapshotEvery, snapshotAgain))
+				t.look = t.next
 				t.log.Warn("A snapshot for replicas failed", "fleet", t.Name, "again", t.next, "error", u.err)
 				continue
 			}
@@ -332,6 +354,7 @@ func (t *turn) tendSnapshots(ctx context.Context) error {
 	if t.next.IsZero() {
 		t.next = time.Now().Add(t.SnapshotEvery)
 	}
+	t.lookAtStream(ctx)
 	if t.uploaded != nil || t.waiting != nil || time.Now().Before(t.next) {
 		return nil
 	}
@@ -350,6 +373,29 @@ func (t *turn) tendSnapshots(ctx context.Context) error {
 		done <- uploaded{s, err}
 	}()
 	return nil
+}
+
+// lookEvery is the time between two looks whether the newest snapshot still leads into the stream.
+const lookEvery = 5 * time.Second
+
+// lookAtStream lets a snapshot be due at once if the stream has lost what follows the newest one: nobody can begin then.
+// So it is where the stream keeps less than what comes between two snapshots, and where a server's clock is set forward
+// by more than messages may become old.
+func (t *turn) lookAtStream(ctx context.Context) {
+	if now := time.Now(); t.uploaded != nil || t.waiting != nil || t.due.Load() || now.Before(t.look) || t.needed == 0 {
+		return
+	}
+	t.look = time.Now().Add(lookEvery)
+	info, err := t.moves.Info(ctx)
+	if err != nil || info.State.FirstSeq <= t.needed {
+		return // why it cannot be asked is seen where something is published
+	}
+	t.next = time.Now()
+	t.stays.end()
+	t.log.Warn("The stream does not have what follows the newest snapshot any more; another one is made. "+
+		"If this comes again, let the stream keep more (fleet-keep-hours, fleet-keep-mb), or make snapshots more often "+
+		"(fleet-snapshot-minutes)", "fleet", t.Name,
+		"message", t.needed, "first", info.State.FirstSeq)
 }
 
 // dueTime is how long replicas are told that a snapshot is due before it is taken: three renewals of the place.

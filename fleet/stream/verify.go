@@ -213,7 +213,7 @@ func (v *verification) close(view store.View) {
 
 // watchSnapshots hears of snapshots.
 func (f *Follower) watchSnapshots(ctx context.Context) error {
-	return f.watchKey(ctx, f.snapshotBucket(), snapshotKey, func(text []byte) {
+	return f.watchKey(ctx, f.snapshotBucket(), snapshotKey, func(text []byte, _ bool) {
 		var s Snapshot
 		if json.Unmarshal(text, &s) == nil && len(s.Tables) > 0 {
 			f.verify.announced(&nodesRows{at: s.Point, sum: s.RowsSum})

@@ -205,12 +205,20 @@ func (n *node) apply(blocks ...fleet.Block) error {
 // feed applies blocks of a script from one on, slowly, until something has come, and returns the next one.
 func (n *node) feed(t *testing.T, s script, from int, what string, come func() bool) int {
 	t.Helper()
+	return feed(t, []*node{n}, s, from, what, come)
+}
+
+// feed is [node.feed] of several nodes.
+func feed(t *testing.T, nodes []*node, s script, from int, what string, come func() bool) int {
+	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !come(); from++ {
 		if time.Now().After(end) || from == len(s) {
 			t.Fatalf("not within two minutes: %s", what)
 		}
-		if err := n.apply(s[from]); err != nil {
-			t.Fatal(err)
+		for _, n := range nodes {
+			if err := n.apply(s[from]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -126,7 +126,7 @@ var rules = []rule{
 	{"playground", []string{"store", "store/engine", "store/vfs", "internal/..."}},
 	// It knows no ledger.
 	{"fleet", []string{"store", "internal/..."}},
-	{"fleet/server", nil},
+	{"fleet/server", []string{"probe"}},
 	{"fleet/fleettest", []string{"store"}},
 	{"fleet/stream", []string{"fleet", "store", "store/vfs", "internal/..."}},
 	{"fleet/export", []string{"fleet", "fleet/stream", "store/vfs", "internal/..."}},

@@ -1,0 +1,22 @@
+package stream
+
+import (
+	"testing"
+
+	"tarn/internal/planted"
+)
+
+// TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its tests of clocks and of full
+// disks notice. What only a disk that is filled shows would take minutes.
+func TestPlantedFaultsAreCaught(t *testing.T) {
+	planted.Test(t, []planted.Fault{
+		{"only the server's clock ends a place", "lease.go", "time.Since(s.since) < leaseStands", "true"},
+		{"a place is taken from who renews it", "lease.go", "s.since) < leaseStands", "s.since) < 0"},
+		{"an old word is a new one", "lag.go", "l.Publisher = p; live {", "l.Publisher = p; true {"},
+		{"nobody looks whether snapshots lead into the stream", "turn.go", "info.State.FirstSeq <= t.needed", "true"},
+		{"older snapshots stay for ever", "snapshot.go", "		listed[o.Object] = x\n", ""},
+		{"the next publisher drops older snapshots", "snapshot.go", "x = seenOlder{now, s.most}", "x = seenOlder{at: now}"},
+		{"an answer that does not come is not missed", "publisher.go", "time.Since(w.since) < requestTime", "true"},
+		{"a snapshot that failed keeps its room", "turn.go", "return object == s.Object", "return false"},
+	}, "-run=Clock|OldWord|AnAnswerThat|HadNoRoom", "-timeout=4m")
+}
