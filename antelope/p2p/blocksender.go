@@ -53,7 +53,10 @@ func (f *blockSender) handleRequest(m Request) error {
 }
 
 // sendBranch sends the blocks after a peer's head, or if that is not of our branch
-// those after its last irreversible block (Leap: blk_send_branch).
+// those after its last irreversible block (Leap: blk_send_branch). A head above ours is of
+// another branch too: by Savanna's rules that of the most blocks need not be the best one.
+// nodeos ends the connection over it, and both are without each other's blocks for half a
+// minute; but it has a block before it applies it, so that it comes to this less often.
 func (f *blockSender) sendBranch(id types.Checksum256) {
 	info := f.c.net.chain.Info()
 	if info.HeadNum == 0 {
@@ -68,7 +71,7 @@ func (f *blockSender) sendBranch(id types.Checksum256) {
 	if num != 0 {
 		ours, err := f.c.net.chain.BlockID(num)
 		switch {
-		case exception.Is(err, exception.UnknownBlock):
+		case exception.Is(err, exception.UnknownBlock) && num <= info.LIBNum:
 			f.c.infof("Peer asked for unknown block %d, sending: benign_other go away", num)
 			f.c.goAway(BenignOther, types.Checksum256{})
 			return
@@ -76,12 +79,18 @@ func (f *blockSender) sendBranch(id types.Checksum256) {
 			num = 0
 		}
 	}
-	from, to := f.c.out.serveBranch(num, lib, info.HeadNum)
-	if from <= to {
-		f.c.infof("enqueue %d - %d", from, to)
-	} else {
+	f.serveBranch(num, lib, info.HeadNum)
+}
+
+// serveBranch sends the blocks after last, or if that is 0 after lib, unless they are on their way.
+func (f *blockSender) serveBranch(last, lib, head uint32) {
+	from, to := f.c.out.serveBranch(last, lib, head)
+	if from > to {
 		f.c.infof("nothing to enqueue")
+		return
 	}
+	f.c.branchOut.Store(max(f.c.branchOut.Load(), to))
+	f.c.infof("enqueue %d - %d", from, to)
 }
 
 func (f *blockSender) handleSyncRequest(m SyncRequest) {
@@ -135,16 +144,14 @@ func (f *blockSender) fetchRange(w *work, frames net.Buffers) net.Buffers {
 		limit = int(min(uint64(limit), f.rate/4+1))
 	}
 	var small []byte
+	missing := false
 	num, size := w.from, 0
 	for ; num <= w.to && size < limit && num != 0; num++ {
 		block, err := f.c.net.chain.Block(num)
-		if err != nil || block == nil {
-			f.c.infof("enqueue sync, unable to fetch block %d, sending benign_other go away", num)
-			if err != nil {
-				f.c.logf(slog.LevelError, "block %d: %v", num, err)
-			}
-			f.c.out.stopServing()
-			f.c.goAway(BenignOther, types.Checksum256{})
+		if err != nil {
+			f.c.logf(slog.LevelError, "block %d: %v", num, err)
+		}
+		if missing = block == nil || err != nil; missing {
 			break
 		}
 		size += len(block) + 5
@@ -166,10 +173,27 @@ func (f *blockSender) fetchRange(w *work, frames net.Buffers) net.Buffers {
 	if num > w.from {
 		f.c.out.sentTo(w.from, num-1)
 	}
+	if missing {
+		f.endRange(num, w.branch)
+	}
 	if f.rate > 0 {
 		f.spare.spend(float64(size))
 	}
 	return frames
+}
+
+// endRange ends a range before a block that there is not. A branch ends there, for it may have been that of
+// another head: a branch of fewer blocks may be the better one. Whoever asked for a range by its numbers waits for
+// all of it, and is told (Spring: enqueue_sync_block).
+func (f *blockSender) endRange(num uint32, branch bool) {
+	if branch {
+		f.c.infof("enqueue block sync, unable to fetch block %d, resetting peer request", num)
+		f.c.out.giveUp(num)
+		return
+	}
+	f.c.infof("enqueue sync, unable to fetch block %d, sending benign_other go away", num)
+	f.c.out.stopServing()
+	f.c.goAway(BenignOther, types.Checksum256{})
 }
 
 func (f *blockSender) throttle(on bool) {

@@ -48,6 +48,8 @@ type fakeChain struct {
 	peerKeys  []PeerKey
 	overtaken atomic.Bool // the next block becomes irreversible before it is applied
 	spring    atomic.Bool
+
+	prefers func(b, head *types.SignedBlock) bool // whether b is the better block; nil is for the longest branch
 }
 
 var evil = types.N("evil")
@@ -89,8 +91,13 @@ func (f *fakeChain) after(previous types.Checksum256, producer types.Name, skip 
 func (f *fakeChain) addLocked(b *types.SignedBlock) {
 	id := b.BlockHeader.ID()
 	f.blocks[id] = b
-	if num := types.BlockNum(id); int(num) >= len(f.branch) {
-		f.branch = append(f.branch, make([]types.Checksum256, int(num)+1-len(f.branch))...)
+	num, next := types.BlockNum(id), len(f.branch)
+	better := int(num) >= next
+	if f.prefers != nil {
+		better = f.prefers(b, f.blocks[f.branch[next-1]])
+	}
+	if better {
+		f.branch = append(f.branch, make([]types.Checksum256, max(0, int(num)+1-next))...)[:num+1]
 		for at := id; f.branch[num] != at; num-- {
 			f.branch[num] = at
 			at = f.blocks[at].Previous

@@ -17,6 +17,11 @@ type nacks struct {
 	asked atomic.Pointer[wanted] // what it was asked for after a notice; nil for nothing
 	late  atomic.Bool            // it did not send that in time
 	came  atomic.Int64           // when a block came, in Unix nanoseconds; 0 is never
+
+	// Blocks up to these numbers may have come because they were asked for with others: from there, and from here.
+	// A branch begins with blocks that whoever asks for it has. Spring counts these like others, and then one that
+	// has got a branch gets the next blocks late: only notices tell of them, and nobody else sends them.
+	branchIn, branchOut atomic.Uint32
 }
 
 // wanted is a block that a peer was asked for, and when. For a short time others are not asked for it too.
@@ -44,6 +49,9 @@ func (k *nacks) decline(id types.Checksum256) bool {
 	if !k.spoken() || k.c.net.sync.absorbed() {
 		return false
 	}
+	if num := types.BlockNum(id); num != 0 && num <= k.branchIn.Load() {
+		return true
+	}
 	k.c.send(BlockNack{id})
 	return true
 }
@@ -65,7 +73,7 @@ func (c *conn) handleBlockNack(m BlockNack) {
 	c.lastBlock.Store(time.Now().UnixNano())
 	old := num <= c.net.chain.Info().LIBNum
 	known, _ := c.net.blocks.noteSeen(m.ID, c.slot)
-	if old || known {
+	if (old || known) && num > c.branchOut.Load() {
 		if num-1 == previous {
 			c.row.Add(1)
 		} else {
@@ -107,7 +115,14 @@ func (c *conn) handleBlockNotice(m BlockNotice) error {
 		c.asked.CompareAndSwap(nil, &wanted{m.Previous, now})
 	}
 	c.decline(types.Checksum256{})
-	c.send(Request{Blocks: IDs{Mode: ModeNormal, IDs: []types.Checksum256{m.Previous, info.HeadID}}})
+	// The blocks come from the second one on. A head that is no lower than the block is of another branch: the blocks
+	// from there on would be none, or none that could be linked.
+	from := info.HeadID
+	if info.HeadNum >= types.BlockNum(m.Previous) {
+		from = info.LIBID
+	}
+	c.branchIn.Store(num)
+	c.send(Request{Blocks: IDs{Mode: ModeNormal, IDs: []types.Checksum256{m.Previous, from}}})
 	return nil
 }
 
@@ -153,18 +168,19 @@ func (n *Network) wantBlocks() {
 
 // sendNoticed sends a peer the blocks that a notice told it of, from its head on; from what is
 // irreversible on if the one that it misses is not, or no longer, of our branch (Spring:
-// blk_send_branch_from_nack_request).
+// blk_send_branch_from_nack_request), or if the peer's head is above it, and so of another branch: there
+// Spring sends nothing.
 func (f *blockSender) sendNoticed(missing, head types.Checksum256) {
 	n := f.c.net
 	info := n.chain.Info()
 	from := types.BlockNum(head)
-	if id, err := n.chain.BlockID(types.BlockNum(missing)); err != nil || id != missing {
+	id, err := n.chain.BlockID(types.BlockNum(missing))
+	if err != nil || id != missing || from > types.BlockNum(missing) {
 		from = info.LIBNum
 	}
 	if from < max(1, info.First) || from > info.HeadNum || info.HeadNum-from >= noticedBlocks {
 		f.c.infof("nothing to enqueue")
 		return
 	}
-	from, to := f.c.out.serveBranch(from-1, from-1, info.HeadNum)
-	f.c.infof("enqueue %d - %d", from, to)
+	f.serveBranch(from-1, from-1, info.HeadNum)
 }

@@ -21,8 +21,10 @@ type outbox struct {
 	relayed [][]byte
 	bytes   int
 	wanted  []types.Checksum256
-	from    uint32 // next block of the range to send
-	to      uint32 // its last one; below from for none
+	begun   uint32 // first block of the range to send
+	from    uint32 // next one
+	to      uint32 // last one; below from for none
+	branch  bool   // of blocks that need not be irreversible, so that the end of it may go meanwhile
 	final   bool   // nothing may follow what is there
 	writing bool   // the writer is at work
 	direct  bool   // somebody else writes
@@ -133,14 +135,15 @@ func (o *outbox) serve(from, to uint32) {
 	if o.from <= o.to && o.to != 0 {
 		o.to = max(o.to, to)
 	} else {
-		o.from, o.to = from, to
+		o.begun, o.from, o.to, o.branch = from, from, to, false
 	}
 	o.signal()
 }
 
 // serveBranch asks for a range of blocks to be sent in place of any other. It
 // starts after last; if that is 0 after the LIB of the peer, or after what it has
-// been sent if that is lower.
+// been sent if that is lower. What is already on its way is not sent twice (Spring:
+// blk_send_branch): peers ask for a branch by a request, and again after a notice.
 func (o *outbox) serveBranch(last, lib, head uint32) (from, to uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -148,13 +151,17 @@ func (o *outbox) serveBranch(last, lib, head uint32) (from, to uint32) {
 		return 1, 0
 	}
 	to = head
-	if o.from <= o.to && o.to != 0 {
+	serving := o.from <= o.to && o.to != 0
+	if serving {
 		lib, to = min(o.from-1, lib), max(o.to, head)
 	}
 	if last == 0 {
 		last = lib
 	}
-	o.from, o.to = last+1, to
+	if serving && o.begun <= last+1 && o.to >= to {
+		return 1, 0
+	}
+	o.begun, o.from, o.to, o.branch = last+1, last+1, to, true
 	o.signal()
 	return o.from, o.to
 }
@@ -163,6 +170,15 @@ func (o *outbox) stopServing() {
 	o.mu.Lock()
 	o.from, o.to, o.wanted = 1, 0, nil
 	o.mu.Unlock()
+}
+
+// giveUp ends the range if it has come to that block.
+func (o *outbox) giveUp(num uint32) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.from == num {
+		o.from, o.to = 1, 0
+	}
 }
 
 // want asks for a block by its id. It returns false for one too many.
@@ -184,6 +200,7 @@ type work struct {
 	frames   net.Buffers
 	wanted   []types.Checksum256
 	from, to uint32
+	branch   bool // as of the outbox
 	final    bool
 }
 
@@ -196,7 +213,7 @@ func (o *outbox) take() work {
 	if o.direct {
 		return work{from: 1} // giveBack calls again
 	}
-	w := work{frames: o.control, wanted: o.wanted, from: o.from, to: o.to, final: o.final}
+	w := work{frames: o.control, wanted: o.wanted, from: o.from, to: o.to, branch: o.branch, final: o.final}
 	if o.to == 0 {
 		w.from = 1
 	}

@@ -134,11 +134,22 @@ func (s *syncer) handshake(c *conn, m *Handshake, latency uint32) {
 		if !old {
 			c.send(Notice{Blocks: c.ourHead(ModeCatchUp, info)})
 		}
-		if id, err := s.net.chain.BlockID(m.HeadNum); err != nil || id != m.HeadID {
-			c.send(Request{Blocks: IDs{Mode: ModeCatchUp}})
-		}
+		s.requestBranch(c, m)
 	default:
 		c.debugf("Block discrepancy is within network latency range.")
+		c.syncing.Store(false)
+		// nodeos leaves it at that. But blocks of two branches don't come by themselves.
+		if m.HeadNum <= info.HeadNum {
+			s.requestBranch(c, m)
+		}
+	}
+}
+
+// requestBranch asks for the blocks of a peer whose head is not above ours, if it is of another branch.
+func (s *syncer) requestBranch(c *conn, m *Handshake) {
+	if id, err := s.net.chain.BlockID(m.HeadNum); err != nil || id != m.HeadID {
+		c.branchIn.Store(m.HeadNum)
+		c.send(Request{Blocks: IDs{Mode: ModeCatchUp}})
 	}
 }
 
@@ -184,13 +195,18 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 	}
 	c.infof("catch_up while in %v, fork head num = %d target LIB = %d next_expected = %d, id %s...",
 		s.stage(), num, info.LIBNum, info.HeadNum+1, shortID(id))
-	if s.absorbed() || num < info.LIBNum {
+	if s.absorbed() {
+		return // all are told when that is over
+	}
+	if num < info.LIBNum {
+		c.sendHandshake() // the peer does not know where we are
 		return
 	}
 	if !s.syncing() {
 		s.setState(headCatchUp)
 	}
 	c.promised.set(id, num)
+	c.branchIn.Store(num)
 	c.send(Request{Blocks: IDs{Mode: ModeCatchUp, IDs: []types.Checksum256{info.HeadID}}})
 }
 
@@ -234,6 +250,9 @@ func (s *syncer) start(c *conn, target uint32) {
 	s.known = max(s.known, target)
 	if target <= info.LIBNum || s.syncing() && s.asked >= s.known {
 		c.debugf("We are already caught up, my irr = %d, head = %d, target = %d", info.LIBNum, info.HeadNum, target)
+		if !s.syncing() {
+			c.sendHandshake() // or the peer believes that it is asked for ranges, and passes no blocks on
+		}
 		return
 	}
 	if s.setState(libCatchUp) {

@@ -82,7 +82,9 @@ func (p *Producer) applyBlock(b *Block) error {
 	p.shown = false
 	p.between()
 	head := p.chain.Head()
-	if now = time.Now(); !(head.Header.Timestamp + 1).TimePoint().Time().Before(now) {
+	now = time.Now()
+	p.waits.since = now
+	if !(head.Header.Timestamp + 1).TimePoint().Time().Before(now) {
 		p.production = true
 	}
 	p.reportIncoming(b, now)

@@ -70,6 +70,7 @@ type Producer struct {
 	failures  failures
 	clock     blockClock
 	applying  *Block              // the block that is being pushed
+	waits     outdone             // better blocks that are waited for
 	making    []types.Checksum256 // transactions from outside in the block that is being signed
 	deadline  time.Time           // of the pending block
 	leewaySet bool                // SetRuntimeOptions has set the leeway

@@ -56,7 +56,7 @@ func (p *Producer) begin() outcome {
 		b.scheduled = new(types.ProducerAuthority)
 	}
 	b.mark, b.marked = p.watermarks[b.scheduled.Producer]
-	producing := p.mayProduce(&b)
+	producing := p.mayProduce(&b) && !p.waits.outdoes(head.HeaderState, &p.headers, b.now, &p.log)
 	// Spring begins one wherever it is a producer's turn here, but for a reason it makes none.
 	ours := p.chain.Spring() && p.opt.isProducer(b.scheduled.Producer)
 	if !producing && !ours && p.syncing(b.now) {
