@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,6 +54,10 @@ func (v *victim) connect(t *testing.T, to string) net.Conn {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(8+v.next/250), byte(1+v.next%250))},
 		Timeout: 5 * time.Second}
 	c, err := d.DialContext(t.Context(), "tcp", to)
+	for end := time.Now().Add(10 * time.Second); errors.Is(err, syscall.ECONNREFUSED) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond) // a node that answers requests may not listen for peers yet
+		c, err = d.DialContext(t.Context(), "tcp", to)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

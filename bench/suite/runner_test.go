@@ -124,20 +124,32 @@ func TestDiskMeasuresAllOfItsTime(t *testing.T) {
 // The transfers go to the source: a subject that takes none can be measured.
 func TestDiskFollowMeasuresANodeThatIsSentNoTransfers(t *testing.T) {
 	c := config(t, &fake{}, []string{DiskFollow}, 1, "heap", "refusing")
-	c.Options.Rate, c.Options.SourceDir = 0, t.TempDir()
-	idle, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Options.Rate = 100
-	busy, err := Run(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	nothingIsLeft(t, c)
-	for _, l := range append(idle.Lives, busy.Lives...) {
-		if _, ok := l.Values[nearAll]; ok || l.Failure != "" || !within2(l.Values[atEnd], endWrites) || l.ByCause["growth"] == 0 {
-			t.Errorf("%+v", l)
+	c.Options.SourceDir = t.TempDir()
+	// The kernel may begin to write a file while the node still adds to it: then it writes a part twice, which counts.
+	for try := 1; ; try++ {
+		c.Options.Rate = 0
+		idle, err := Run(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Options.Rate = 100
+		busy, err := Run(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nothingIsLeft(t, c)
+		if len(idle.Lives) != 2 || len(busy.Lives) != 2 {
+			t.Fatalf("%d and %d lives, not 2", len(idle.Lives), len(busy.Lives))
+		}
+		wrong := slices.DeleteFunc(append(idle.Lives, busy.Lives...), func(l record.Life) bool {
+			_, ok := l.Values[nearAll]
+			return !ok && l.Failure == "" && within2(l.Values[atEnd], endWrites) && l.ByCause["growth"] != 0
+		})
+		if len(wrong) == 0 {
+			break
+		}
+		if try == 3 {
+			t.Fatalf("%+v", wrong)
 		}
 	}
 	nowhere := c
@@ -147,9 +159,6 @@ func TestDiskFollowMeasuresANodeThatIsSentNoTransfers(t *testing.T) {
 	}
 	if left, err := os.ReadDir(c.Options.SourceDir); err != nil || len(left) > 0 {
 		t.Errorf("left in the source's folder: %v, %v", left, err)
-	}
-	if len(idle.Lives) != 2 || len(busy.Lives) != 2 {
-		t.Errorf("%d and %d lives, not 2", len(idle.Lives), len(busy.Lives))
 	}
 }
 
