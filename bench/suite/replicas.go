@@ -193,6 +193,9 @@ func underLoad(ctx context.Context, l *life, s, r *server, values map[string]flo
 		now, err1 := r.Now()
 		values[replicaEach], err = (now.CPU()-before).Seconds()/float64(pace.Taken), err1
 	}
+	if err == nil && r != nil {
+		err = r.level(ctx, s) // so that how far it is behind is seen however far that is
+	}
 	close(end)
 	wg.Wait()
 	if err = errors.Join(err, failed); err != nil {
