@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -65,25 +66,26 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	n.logVotes(log.With("as", "others"), []types.BLSPublicKey{chaintest.FinalizerKey(n.spare(t)).Public()})
 	votes := &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"),
 		Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(i)}}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
 	api := &HTTP{Listen: []Listen{{Address: at[len(at)/2+i], Categories: dialect.All}}, Plugins: dialect.All,
 		Server: dialect.Options{MaxBody: 1 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
 		API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, VersionString: "v5.0.3"}}
-	go func() {
-		ended <- n.Serve(ctx, Services{Producer: po, P2P: &no, Finalizers: votes, VoteLog: log, HTTP: api})
-	}()
-	n.stop = sync.OnceFunc(func() {
+	n.stop = serveAndClose(t, n.Node, Services{Producer: po, P2P: &no, Finalizers: votes, VoteLog: log, HTTP: api})
+	return n
+}
+
+// serveAndClose has a node serve until the test or what it returns ends that, and closes the node.
+func serveAndClose(t *testing.T, n *Node, s Services) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Serve(ctx, s) }()
+	stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := n.Close(); err != nil {
+		if err := errors.Join(<-ended, n.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(n.stop)
-	return n
+	t.Cleanup(stop)
+	return stop
 }
 
 // spare is the number of a node whose finalizer no quorum needs, but for that of the node which makes

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -68,19 +67,7 @@ func startPlace(t *testing.T, p *chaintest.Peers, blocks []*types.SignedBlock, r
 	if len(r.votes) > 0 {
 		s.Finalizers = &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"), Keys: r.votes}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- n.Serve(ctx, s) }()
-	n.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if err := n.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(n.stop)
+	n.stop = serveAndClose(t, n.Node, s)
 	return n
 }
 
