@@ -246,8 +246,8 @@ func chainOf(o record.Options, above string) (suite.Network, error) {
 	switch {
 	case o.Protocol == subject.OperaNet && o.Blocks != "":
 		return nil, errors.New("--blocks is for chains of Antelope")
-	case o.Protocol == subject.OperaNet && (o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.AllChecks):
-		return nil, errors.New("--transaction-transfers, --keys, --empty-blocks, --rows and --all-checks are for chains of Antelope")
+	case o.Protocol == subject.OperaNet && (o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.Finalizers != 0 || o.AllChecks):
+		return nil, errors.New("--transaction-transfers, --keys, --empty-blocks, --rows, --finalizers and --all-checks are for chains of Antelope")
 	case o.Protocol == subject.OperaNet:
 		return opera.New(chains, opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerEvent: o.PerBlock, Slots: o.Slots})
 	case o.Slots != 0:
@@ -258,7 +258,7 @@ func chainOf(o record.Options, above string) (suite.Network, error) {
 		return n, nil
 	}
 	n := antelope.New(chains, antelope.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerBlock: o.PerBlock,
-		PerTransaction: o.PerTransaction, Keys: o.Keys, Empty: o.Empty, Rows: o.Rows})
+		PerTransaction: o.PerTransaction, Keys: o.Keys, Empty: o.Empty, Rows: o.Rows, Finalizers: o.Finalizers})
 	n.AllChecks = o.AllChecks
 	return n, nil
 }

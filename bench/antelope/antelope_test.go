@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/p2p"
@@ -245,5 +246,37 @@ func TestAChainHasItsShape(t *testing.T) {
 	questions, err := n.Questions(t.Context(), "http://x", 1, callRows, 100)
 	if err != nil || len(questions) != 100 || !strings.Contains(string(questions[0].Body), `"table":"rows"`) || questions[0].URL != "http://x/v1/chain/get_table_rows" {
 		t.Errorf("%+v, %v", questions[:1], err)
+	}
+}
+
+func TestAChainWithFinalizersHasSavannasRules(t *testing.T) {
+	n := New(t.TempDir(), Shape{Seed: 1, Accounts: 20, Transfers: 100, PerBlock: 50, Finalizers: 5})
+	made, err := n.Chain(t.Context(), func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := blocklog.Open(blocklog.Options{Dir: n.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close() //nolint:errcheck // it was read
+	b, err := log.Read(uint32(made.Blocks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := b.BlockHeader.ExtractExtensions(); err != nil || e.Finality == nil || e.Finality.Claim.Block+2 < b.BlockNum() {
+		t.Errorf("the header of block %d says %+v, %v", made.Blocks, e.Finality, err)
+	}
+	for number, want := range [][]int{{0, 4}, {1}, {2}, {3}} {
+		args := n.voting(number, 4)
+		if len(args) != 2*len(want) {
+			t.Errorf("node %d has the keys of %v: %v", number, want, args)
+			continue
+		}
+		for i, finalizer := range want {
+			if key := chaintest.FinalizerKey(finalizer).Public().String(); !strings.HasPrefix(args[2*i+1], key+"=KEY:") {
+				t.Errorf("node %d has %s as its finalizer %d", number, args[2*i+1], finalizer)
+			}
+		}
 	}
 }

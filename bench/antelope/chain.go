@@ -38,6 +38,7 @@ type Shape struct {
 	Keys           int // that the accounts have; 0: one
 	Empty          int // blocks without transfers, after those with them
 	Rows           int // megabytes of rows of one table, besides; 0: a few
+	Finalizers     int // that vote from before the transfers on, by Savanna's rules; 0: the chain has Leap's
 }
 
 const (
@@ -61,7 +62,7 @@ func New(cache string, s Shape) *Network {
 	for _, unusual := range []struct {
 		what       string
 		got, usual int
-	}{{"block", s.PerBlock, usualPerBlock}, {"transaction", s.PerTransaction, 1}, {"keys", s.Keys, 1}, {"empty", s.Empty, 0}, {"rows", s.Rows, 0}} {
+	}{{"block", s.PerBlock, usualPerBlock}, {"transaction", s.PerTransaction, 1}, {"keys", s.Keys, 1}, {"empty", s.Empty, 0}, {"rows", s.Rows, 0}, {"finalizers", s.Finalizers, 0}} {
 		if unusual.got != unusual.usual {
 			name += fmt.Sprintf("-%s-%d", unusual.what, unusual.got)
 		}
@@ -172,6 +173,11 @@ func (n *Network) fill(ctx context.Context, m *chaintest.Maker, log *blocklog.Lo
 	traffic, err := n.traffic(n.shape.Seed)
 	if err != nil {
 		return err
+	}
+	if n.shape.Finalizers > 0 {
+		if err := m.Finalise(n.shape.Finalizers); err != nil {
+			return err
+		}
 	}
 	token := contracts.Token()
 	t, err := chaintest.NewTokenOf(m, token.Code, traffic)

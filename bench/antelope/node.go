@@ -141,20 +141,17 @@ func (b *blocks) Follow(s subject.Subject, dir, peer string) (suite.Node, error)
 	return n, nil
 }
 
-// Serve is a node that goes on producing on the chain in its folder. With a snapshot, of a
-// folder that is empty, it begins with that.
+// Serve is a node that goes on producing on the chain in its folder, and votes for all finalizers. With a
+// snapshot, of a folder that is empty, it begins with that.
 func (n *Network) Serve(s subject.Subject, dir, snapshot string) (suite.Node, error) {
-	key, err := chaintest.Key()
-	if err != nil {
-		return suite.Node{}, err
-	}
 	node, err := n.started(s, dir)
+	if err == nil {
+		node.Args, err = producing(crowdable(node.Args))
+	}
 	if err != nil {
 		return node, err
 	}
-	node.Args = append(crowdable(node.Args),
-		"--enable-stale-production", "--producer-name", "eosio", "--signature-provider", fmt.Sprintf("%s=KEY:%s", key.Public(), key.Text()),
-		"--max-transaction-time", "400", "--subjective-account-max-failures", "1000000")
+	node.Args = append(node.Args, n.voting(0, 1)...)
 	if s.Program == subject.Tarn {
 		node.Args = append(node.Args, "--plugin", "eosio::prometheus_plugin")
 		node.Metrics = node.URL
@@ -163,6 +160,17 @@ func (n *Network) Serve(s subject.Subject, dir, snapshot string) (suite.Node, er
 		node.Args = append(node.Args, "--snapshot", snapshot)
 	}
 	return node, nil
+}
+
+// producing adds the arguments of a node that makes blocks.
+func producing(args []string) ([]string, error) {
+	key, err := chaintest.Key()
+	if err != nil {
+		return nil, err
+	}
+	return append(args, "--enable-stale-production", "--producer-name", "eosio",
+		"--signature-provider", fmt.Sprintf("%s=KEY:%s", key.Public(), key.Text()),
+		"--max-transaction-time", "400", "--subjective-account-max-failures", "1000000"), nil
 }
 
 // info is what get_info says, of that the bench wants.

@@ -59,6 +59,7 @@ type Options struct {
 	Empty          int      `json:"empty_blocks,omitempty"`          // of the chain, after the others
 	Slots          int      `json:"slot_transactions,omitempty"`     // of the chain, that fill fresh slots
 	Rows           int      `json:"rows_megabytes,omitempty"`        // of a table in the chain's state
+	Finalizers     int      `json:"finalizers,omitempty"`            // of the chain, which has Savanna's rules then
 	Rate           float64  `json:"rate"`                            // transfers per second in disk
 	For            float64  `json:"for_seconds"`
 	Push           int      `json:"push"`            // transfers in push

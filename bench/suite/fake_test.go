@@ -242,6 +242,17 @@ func (f *fake) Replica(s subject.Subject, dir string, _ []string) (Node, error) 
 	return f.Serve(s, dir, "")
 }
 
+func (f *fake) Finalizers() int { return 5 }
+
+func (f *fake) Finalizer(s subject.Subject, dir string, number, count int, peers []string) (Node, error) {
+	if number != len(peers) || number >= count {
+		return Node{}, fmt.Errorf("node %d of %d connects to %v", number, count, peers)
+	}
+	return f.Serve(s, dir, "")
+}
+
+func (f *fake) Final(ctx context.Context, url string) (uint64, error) { return f.Head(ctx, url) }
+
 func (f *fake) Calls() []string { return []string{"one", "other"} }
 
 func (f *fake) Questions(ctx context.Context, url string, seed uint64, _ string, count int) ([]load.Request, error) {

@@ -123,6 +123,16 @@ type (
 		// Replica is one of such a node.
 		Replica(s subject.Subject, dir string, servers []string) (Node, error)
 	}
+	// Finalizing has finalizers, which several nodes may share.
+	Finalizing interface {
+		// Finalizers is how many the chain has; 0: its blocks become final without.
+		Finalizers() int
+		// Finalizer is the node of a number, from 0, of so many that share the finalizers. Node 0 makes
+		// the blocks, on the chain that its folder has. It connects to peers.
+		Finalizer(s subject.Subject, dir string, number, count int, peers []string) (Node, error)
+		// Final asks a node for its newest block that is final.
+		Final(ctx context.Context, url string) (uint64, error)
+	}
 	// Gossiping takes transactions from peers.
 	Gossiping interface {
 		// Gossip makes transfers, says that it is ready, sends them as a peer, and returns when
@@ -168,6 +178,10 @@ func keepsUp(n Network) bool { return follows(n) && serves(n) }
 func confirms(n Network) bool {
 	_, ok := n.(Confirming)
 	return ok && serves(n)
+}
+func finalizes(n Network) bool {
+	f, ok := n.(Finalizing)
+	return ok && f.Finalizers() > 0 && serves(n)
 }
 func gossips(n Network) bool { _, ok := n.(Gossiping); return ok && serves(n) }
 func crowds(n Network) bool  { _, ok := n.(Crowded); return ok && keepsUp(n) }

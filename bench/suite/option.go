@@ -97,6 +97,9 @@ func chainOptions(o *record.Options) []Option {
 			wrongIf(o.Slots < 0 || o.Slots > slotsMost, "%d transactions that fill slots: from 0 to %d", o.Slots, slotsMost)},
 		{"rows", "megabytes of rows in a table of the chain's state, of Antelope, that it be large", &o.Rows,
 			wrongIf(o.Rows < 0 || o.Rows > rowsMost, "%d MB of rows: from 0 to %d", o.Rows, rowsMost)},
+		{"finalizers", "finalizers of the chain, of Antelope, which goes over to Savanna's rules before its transfers; 0: Leap's rules",
+			&o.Finalizers, wrongIf(o.Finalizers < 0 || o.Finalizers > finalizersMost,
+				"%d finalizers: from 1 to %d, or 0 for a chain of Leap's rules", o.Finalizers, finalizersMost)},
 		{"blocks", "folder with the blocks of a recorded chain, in place of one that is made: " +
 			"import, sync, window, traces and histories can be measured on it", &o.Blocks, nil},
 	}
@@ -117,9 +120,12 @@ func connectionsOption(o *record.Options) Option {
 // rateOption is that of transfers. Without any a node is idle, which some suites measure.
 func rateOption(o *record.Options) Option {
 	return Option{"rate",
-		"transfers per second in disk, disk-follow and peer; 0: disk and disk-follow measure a node that is idle",
+		"transfers per second in disk, disk-follow, peer and finality; 0: disk and disk-follow measure a node that is idle",
 		&o.Rate, wrongRate(*o, o.Rate == 0)}
 }
+
+// neverIdle refuses a rate of no transfers.
+func neverIdle(o record.Options) error { return wrongIf(o.Rate == 0, "%w", wrongRate(o, false)) }
 
 // wrongRate says what is wrong with the transfers per second, and the time that they take.
 func wrongRate(o record.Options, idle bool) error {
@@ -147,7 +153,7 @@ func peersOption(o *record.Options) Option {
 }
 
 func peerForOption(o *record.Options) Option {
-	return Option{"peer-for", "how long peer and serve-blocks measure", Seconds{&o.PeerFor},
+	return Option{"peer-for", "how long peer, serve-blocks and finality measure", Seconds{&o.PeerFor},
 		wrongIf(!(o.PeerFor > 0), "%g s of peers: above 0", o.PeerFor)}
 }
 

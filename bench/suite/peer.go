@@ -30,9 +30,7 @@ func peerSuite() Suite {
 		options: func(o *record.Options) []Option {
 			return []Option{peersOption(o), peerForOption(o), rateOption(o), sourceOption(o), sourceDirOption(o)}
 		},
-		check: func(o record.Options) error { // without transfers there are no blocks to tell of
-			return wrongIf(o.Rate == 0, "%w", wrongRate(o, false))
-		},
+		check: neverIdle, // without transfers there are no blocks to tell of
 		needs: crowds,
 		chart: record.Chart{Metric: share, Title: "processor with peers that follow", Articles: []record.Article{
 			{Name: "article, v5, 180 to 195 peers (E1)", Value: 240},
@@ -48,23 +46,12 @@ func peerSuite() Suite {
 
 // followedBy has light peers follow a node, which follows another that takes transfers, and ends it.
 func followedBy(ctx context.Context, l *life, from, s *server, found *findings) error {
-	n := l.network.(Serving)
 	crowd, err := crowdOn(ctx, l, s.Node, from.Node, 0)
 	if err != nil {
 		return err
 	}
 	defer crowd.Close()
-	transfers, err := n.Transfers(from.URL, l.seed())
-	if err != nil {
-		return err
-	}
-	v, err := watched(ctx, l, crowd, s, func(length time.Duration) error {
-		r, err := load.Open(ctx, l.options.Rate, length, transfers, n.Accepted, nil)
-		if err == nil && r.Failures > 0 {
-			err = fmt.Errorf("%d transfers were not taken; the first: %w", r.Failures, r.Failure)
-		}
-		return err
-	})
+	v, err := watched(ctx, l, crowd, s, func(length time.Duration) error { return l.transfersTo(ctx, from, length) })
 	if err != nil {
 		return err
 	}
@@ -76,4 +63,18 @@ func followedBy(ctx context.Context, l *life, from, s *server, found *findings) 
 		sent: 8 * float64(v.sight.Bytes) / v.elapsed, peersLost: v.failed(),
 	})
 	return nil
+}
+
+// transfersTo sends a node transfers at the rate for a time, and fails if it does not take all.
+func (l *life) transfersTo(ctx context.Context, s *server, length time.Duration) error {
+	n := l.network.(Serving)
+	transfers, err := n.Transfers(s.URL, l.seed())
+	if err != nil {
+		return err
+	}
+	r, err := load.Open(ctx, l.options.Rate, length, transfers, n.Accepted, nil)
+	if err == nil && r.Failures > 0 {
+		err = fmt.Errorf("%d transfers were not taken; the first: %w", r.Failures, r.Failure)
+	}
+	return err
 }

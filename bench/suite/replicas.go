@@ -169,10 +169,13 @@ func underLoad(ctx context.Context, l *life, s, r *server, values map[string]flo
 	end := make(chan struct{})
 	var wg sync.WaitGroup
 	atNode, atReplica := sightings{}, sightings{}
-	wg.Go(func() { atNode.watch(ctx, s, end) })
+	headOf := func(s *server) func() (uint64, error) {
+		return func() (uint64, error) { return s.network.Head(ctx, s.URL) }
+	}
+	wg.Go(func() { atNode.watch(headOf(s), end) })
 	var failed error
 	if r != nil {
-		wg.Go(func() { atReplica.watch(ctx, r, end) })
+		wg.Go(func() { atReplica.watch(headOf(r), end) })
 	}
 	if beside != nil {
 		wg.Go(func() { failed = beside(end) })
@@ -220,7 +223,7 @@ type sightings map[uint64]time.Time
 const sightEvery = 5 * time.Millisecond
 
 // watch asks for the newest block until the end. The blocks that were there before are no sightings.
-func (x sightings) watch(ctx context.Context, s *server, end <-chan struct{}) {
+func (x sightings) watch(newest func() (uint64, error), end <-chan struct{}) {
 	tick := time.NewTicker(sightEvery)
 	defer tick.Stop()
 	for head := uint64(0); ; {
@@ -229,7 +232,7 @@ func (x sightings) watch(ctx context.Context, s *server, end <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		n, err := s.network.Head(ctx, s.URL)
+		n, err := newest()
 		if err != nil {
 			continue // whoever measures sees what became of the process
 		}

@@ -39,9 +39,24 @@ const asked = 5 * time.Second
 
 // head waits until the node's newest block is at least so high.
 func (s *server) head(ctx context.Context, least uint64) (uint64, error) {
+	return s.until(ctx, least, s.network.Head)
+}
+
+// final waits until a block is final.
+func (s *server) final(ctx context.Context, block uint64) error {
+	_, err := s.until(ctx, block, s.network.(Finalizing).Final)
+	if err != nil {
+		return fmt.Errorf("wait for the finality of a block: %w", err)
+	}
+	return nil
+}
+
+// until asks for a block's number until it is at least so high.
+func (s *server) until(ctx context.Context, least uint64,
+	ask func(ctx context.Context, url string) (uint64, error)) (uint64, error) {
 	for end := time.Now().Add(s.patience); ; {
 		within, cancel := context.WithTimeout(ctx, asked)
-		n, err := s.network.Head(within, s.URL)
+		n, err := ask(within, s.URL)
 		cancel()
 		switch {
 		case err == nil && n >= least:

@@ -41,7 +41,7 @@ func lives() []Suite {
 		rpcSuite(), callsSuite(), syncSuite(), windowSuite(), syncingSuite(), killSuite(), killSyncSuite(),
 		p2pSuite(), peerSuite(), serveBlocksSuite(),
 		tracesSuite(), historiesSuite(), recordingSuite(), streamsSuite(), setcodeSuite(),
-		memorySuite(), memorySnapshotSuite(), fleetSuite(), replicasSuite(),
+		memorySuite(), memorySnapshotSuite(), fleetSuite(), replicasSuite(), finalitySuite(),
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 	transactionMost = 100 // transfers in one transaction of a chain that is made
 	slotsMost       = 1_000_000
 	rowsMost        = 65_536 // MB of rows in a chain's state
+	finalizersMost  = 100
 	workMost        = 100_000_000
 	pushMost        = 1_000_000
 	connectionsMost = 1000

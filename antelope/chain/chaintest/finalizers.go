@@ -2,8 +2,10 @@ package chaintest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
+	"tarn/antelope/consensus"
 	"tarn/antelope/crypto"
 	"tarn/antelope/feature"
 	"tarn/antelope/finality"
@@ -11,14 +13,50 @@ import (
 	"tarn/antelope/types"
 )
 
-// finalizers are the peers as finalizers: each has a key, remembers what it voted for, and votes for
-// its head after each block. Votes reach the peers of its group.
+// finalizer has a key, and remembers what it voted for.
+type finalizer struct {
+	key   *crypto.BLSPrivateKey
+	known finality.Safety
+	begun bool                 // it has something to remember
+	asked types.BlockTimestamp // time of the last block that it was asked to vote for
+}
+
+// vote is what the finalizer votes for a chain's head; nil for nothing, as for a block that it was asked
+// about before.
+func (f *finalizer) vote(head *consensus.BlockState) (*finality.Vote, error) {
+	s := head.Finality
+	if !head.PrecedesProper() {
+		return nil, nil
+	}
+	if !f.begun { // it begins with the last block before the proper ones (Spring: transition_to_savanna)
+		ref := finality.Remember(s.Ref())
+		f.known, f.begun = finality.Safety{Last: ref, Lock: ref}, true
+	}
+	if !s.IsProper() || s.Time() <= f.asked {
+		return nil, nil
+	}
+	f.asked = s.Time()
+	decision, next := f.known.Decide(s)
+	if f.known = next; decision == finality.NoVote {
+		return nil, nil
+	}
+	digest := s.Digest()
+	message := digest[:]
+	if decision == finality.WeakVote {
+		message = finality.WeakMessage(digest)
+	}
+	signature, err := f.key.Sign(message)
+	if err != nil {
+		return nil, err
+	}
+	return &finality.Vote{Block: s.ID, Strong: decision == finality.StrongVote, Key: f.key.Public(), Signature: signature}, nil
+}
+
+// finalizers are the peers as finalizers: each votes for its head after each block. Votes reach the peers
+// of its group.
 type finalizers struct {
-	keys  []*crypto.BLSPrivateKey
-	known []finality.Safety
-	begun []bool                 // it has something to remember
-	voted []types.BlockTimestamp // time of the last block that it was asked to vote for
-	cast  []finality.Vote        // all votes, in their order
+	all  []*finalizer
+	cast []finality.Vote // all votes, in their order
 }
 
 // FinalizerKey is the key of a finalizer that everybody may know.
@@ -29,15 +67,79 @@ func FinalizerKey(number int) *crypto.BLSPrivateKey {
 	return crypto.NewBLSPrivateKey(seed)
 }
 
+// transitionMost is how many blocks a chain of one producer may take to go over to Savanna's rules.
+const transitionMost = 20
+
+// Finalise lets the chain go over to Savanna's rules, with so many finalizers ([FinalizerKey]) of one vote
+// each, more than two thirds of which are a quorum. From then on they vote for each block. All features are
+// active then.
+func (m *Maker) Finalise(count int) error {
+	if err := m.activateAll(); err != nil {
+		return fmt.Errorf("activate all features: %w", err)
+	}
+	eosio := types.N("eosio")
+	policy := serial.AppendCount(serial.AppendUint64(nil, uint64(2*count/3+1)), count)
+	for i := range count {
+		f := types.Finalizer{Description: fmt.Sprint("finalizer", i), Weight: 1, Key: FinalizerKey(i).Public()}
+		policy = f.Append(policy)
+		m.finalizers = append(m.finalizers, &finalizer{key: FinalizerKey(i)})
+	}
+	if _, err := m.Block(SetCode(eosio, FinalityCode()), Action(eosio, types.N("finalize"), eosio, policy)); err != nil {
+		return fmt.Errorf("propose finalizers: %w", err)
+	}
+	for range transitionMost {
+		if m.Chain.Head().IsProper() {
+			return nil
+		}
+		if _, err := m.Block(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the chain does not go over to Savanna's rules within %d blocks", transitionMost)
+}
+
+// activateAll activates all features, in two blocks.
+func (m *Maker) activateAll() error {
+	set, err := feature.Builtins()
+	if err != nil {
+		return err
+	}
+	eosio := types.N("eosio")
+	first, _ := set.Digest(feature.PreactivateFeature)
+	actions := []types.Action{SetCode(eosio, SystemCode("preactivate"))}
+	for _, c := range feature.Codenames() { // each comes after those that it needs
+		if d, ok := set.Digest(c); ok && d != first {
+			actions = append(actions, Action(eosio, types.N("preactivate"), eosio, d[:]))
+		}
+	}
+	if err := m.StartBlock(first); err != nil {
+		return err
+	}
+	for _, a := range actions {
+		if _, err := m.Push(a); err != nil {
+			return err
+		}
+	}
+	if _, err := m.EndBlock(); err != nil {
+		return err
+	}
+	protocol, err := m.Chain.State().Protocol.Get()
+	if err != nil {
+		return err
+	}
+	if err := m.StartBlock(slices.Clone(protocol.Preactivated)...); err != nil {
+		return err
+	}
+	_, err = m.EndBlock()
+	return err
+}
+
 // Finalise makes the peers finalizers, and lets their chain go over to Savanna's rules: the features
 // that it needs are activated, and finalizers are proposed, at once and then again and again.
 func (p *Peers) Finalise() error {
-	f := &finalizers{
-		known: make([]finality.Safety, len(p.makers)), begun: make([]bool, len(p.makers)),
-		voted: make([]types.BlockTimestamp, len(p.makers)),
-	}
+	f := new(finalizers)
 	for i := range p.makers {
-		f.keys = append(f.keys, FinalizerKey(i))
+		f.all = append(f.all, &finalizer{key: FinalizerKey(i)})
 	}
 	if err := p.activateAll(); err != nil {
 		return err
@@ -108,14 +210,14 @@ func (f *finalizers) policy(p *Peers) []byte {
 	var list []byte
 	var sum uint64
 	count := 0
-	for i := range f.keys {
+	for i, x := range f.all {
 		if count > 0 && p.random.IntN(5) == 0 {
 			continue
 		}
 		weight := 1 + p.random.Uint64N(2)
 		sum += weight
 		count++
-		key := f.keys[i].Public()
+		key := x.key.Public()
 		list = serial.AppendBytes(serial.AppendUint64(serial.AppendString(list, string(rune('a'+i))), weight), key[:])
 	}
 	threshold := sum/2 + 1
@@ -143,7 +245,7 @@ func (p *Peers) vote() error {
 	}
 	// Finalizers that begin on two branches lock themselves on these, and none of them has a quorum for ever, in
 	// Spring too. So they begin together.
-	if slices.Contains(p.finality.begun, false) &&
+	if slices.ContainsFunc(p.finality.all, func(f *finalizer) bool { return !f.begun }) &&
 		slices.ContainsFunc(p.makers, func(m *Maker) bool { return m.Chain.Head().PrecedesProper() }) {
 		clear(p.group)
 		if err := p.meet(); err != nil {
@@ -159,37 +261,14 @@ func (p *Peers) vote() error {
 }
 
 func (f *finalizers) vote(p *Peers, i int) error {
-	head := p.makers[i].Chain.Head()
-	s := head.Finality
-	if !head.PrecedesProper() {
-		return nil
-	}
-	if !f.begun[i] { // it begins with the last block before the proper ones (Spring: transition_to_savanna)
-		ref := finality.Remember(s.Ref())
-		f.known[i], f.begun[i] = finality.Safety{Last: ref, Lock: ref}, true
-	}
-	if !s.IsProper() || s.Time() <= f.voted[i] {
-		return nil
-	}
-	f.voted[i] = s.Time()
-	decision, next := f.known[i].Decide(s)
-	if f.known[i] = next; decision == finality.NoVote || p.random.IntN(10) == 0 { // a vote may be lost
-		return nil
-	}
-	digest := s.Digest()
-	message := digest[:]
-	if decision == finality.WeakVote {
-		message = finality.WeakMessage(digest)
-	}
-	signature, err := f.keys[i].Sign(message)
-	if err != nil {
+	x, err := f.all[i].vote(p.makers[i].Chain.Head())
+	if x == nil || err != nil || p.random.IntN(10) == 0 { // a vote may be lost
 		return err
 	}
-	x := finality.Vote{Block: s.ID, Strong: decision == finality.StrongVote, Key: f.keys[i].Public(), Signature: signature}
-	f.cast = append(f.cast, x)
+	f.cast = append(f.cast, *x)
 	for k := range p.makers {
 		if p.group[k] == p.group[i] {
-			p.Chain(k).Vote(&x)
+			p.Chain(k).Vote(x)
 		}
 	}
 	return nil

@@ -21,7 +21,9 @@ type Maker struct {
 	Chain   *chain.Chain
 	Genesis types.Genesis
 	Key     crypto.PrivateKey // of everything
-	nonce   uint32
+
+	finalizers []*finalizer // that vote for each block
+	nonce      uint32
 }
 
 // Begin is the time of the genesis.
@@ -68,17 +70,26 @@ func (m *Maker) StartBlock(activations ...types.Checksum256) error {
 	head := m.Chain.Head()
 	s := execute.Start{Time: head.Header.Timestamp + 1, Activations: activations, Status: execute.Incomplete}
 	last, _ := head.LastProduced.Get(head.ScheduledProducer(s.Time).Producer)
-	if since := max(last, head.Irreversible); since < head.BlockNum {
+	if since := max(last, head.Irreversible); since < head.BlockNum && !head.PrecedesProper() {
 		s.Confirmed = uint16(head.BlockNum - since)
 	}
 	return m.Chain.StartBlock(s)
 }
 
-// EndBlock signs the pending block.
+// EndBlock signs the pending block, and lets the finalizers vote for it.
 func (m *Maker) EndBlock() (*types.SignedBlock, error) {
 	b, err := m.SignBlock(m.Chain)
 	if err != nil {
 		return nil, err
+	}
+	for _, f := range m.finalizers {
+		v, err := f.vote(m.Chain.Head())
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
+			m.Chain.Vote(v)
+		}
 	}
 	return b, m.Chain.LogIrreversible()
 }
