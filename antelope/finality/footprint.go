@@ -13,8 +13,8 @@ const FixedBytes = int64(unsafe.Sizeof(State{}))
 // tell of it with the same key. bytes is asked only of a part whose size is wanted: a policy's takes a walk over it.
 // A header of some hundred bytes can make a policy that takes megabytes.
 func (s *State) Parts(tell func(key any, bytes func() int64)) {
-	if n := len(s.Proposed); n > 0 {
-		tell(&s.Proposed[0], func() int64 { return int64(n) * int64(unsafe.Sizeof(Numbered{})) })
+	if s.proposedRoom != nil {
+		tell(s.proposedRoom, func() int64 { return int64(cap(s.Proposed)) * int64(unsafe.Sizeof(Numbered{})) })
 	}
 	finalizers := func(p *types.FinalizerPolicy) {
 		if p != nil {

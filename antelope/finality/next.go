@@ -97,7 +97,7 @@ func (n *State) promoteProposers(before *State, d *types.ProposerPolicyDiff) err
 func (n *State) promoteFinalizers(before *State, d *types.FinalizerPolicyDiff) error {
 	final := n.Core.LastFinal()
 	n.Finalizers, n.Pending, n.PendingSince = before.Finalizers, before.Pending, before.PendingSince
-	n.Proposed = slices.Clip(before.Proposed)
+	n.Proposed, n.proposedRoom = before.Proposed, before.proposedRoom
 	if n.Pending != nil && n.Pending.Block <= final {
 		n.Finalizers, n.Pending = n.Pending.Policy, nil
 	}
@@ -126,7 +126,8 @@ func (n *State) promoteFinalizers(before *State, d *types.FinalizerPolicyDiff) e
 		return exception.New(exception.InvalidBlockHeaderExtension,
 			"new finalizer policy generation ${n} not greater than previous ${p}", "n", p.Generation, "p", before.Generation)
 	}
-	n.Generation, n.Proposed = p.Generation, append(n.Proposed, Numbered{n.Num(), p})
+	n.Generation = p.Generation
+	n.Proposed, n.proposedRoom = extend(n.Proposed, Numbered{n.Num(), p}, n.proposedRoom)
 	return nil
 }
 
