@@ -149,13 +149,19 @@ func (q *Quorum) Schedule(ctx context.Context, members ...*Member) error {
 	return q.system(ctx, "bios", "setprods", list)
 }
 
-// Finalizers proposes who finalizes. The first call begins the change to Savanna's rules.
-func (q *Quorum) Finalizers(ctx context.Context, threshold uint64, members ...*Member) error {
-	data := serial.AppendCount(serial.AppendUint64(nil, threshold), len(members))
-	for _, m := range members {
-		data = m.Finalizer().Append(data)
+// Finalizers proposes who finalizes, of whom so many must vote. The first call begins the change to Savanna's
+// rules.
+func (q *Quorum) Finalizers(ctx context.Context, threshold int, list ...types.Finalizer) error {
+	return q.system(ctx, "finalizers", "setfinalizer", policy(threshold, list))
+}
+
+// policy is one of finalizers, as contracts take it.
+func policy(threshold int, list []types.Finalizer) []byte {
+	data := serial.AppendCount(serial.AppendUint64(nil, uint64(threshold)), len(list))
+	for _, f := range list {
+		data = f.Append(data)
 	}
-	return q.system(ctx, "finalizers", "setfinalizer", data)
+	return data
 }
 
 // Changed waits until the chain has changed to Savanna's rules on all members, and tells the first

@@ -20,14 +20,14 @@ import (
 type Place struct {
 	Program   oracle.Executable
 	Produces  bool // it has a producer of its own
-	Finalizes bool // it has the key of a finalizer of its own
+	Finalizes int  // it has the keys of so many finalizers of its own
 	Records   bool // it keeps a state history, with finality data
 	Extra     []string
 }
 
 // Quorum is a chain that nodes of different makes produce and finalize together, from its genesis on.
 // The first node makes the blocks until there is a schedule. One key is that of all accounts; each
-// finalizer has one of its own. The methods are for one goroutine, but for [Quorum.Push].
+// finalizer has a key of its own. The methods are for one goroutine, but for [Quorum.Push].
 type Quorum struct {
 	Genesis types.Genesis
 	Key     crypto.PrivateKey
@@ -47,7 +47,6 @@ type Member struct {
 	Dir          string
 	History      string // the address of its state history
 
-	vote   *crypto.BLSPrivateKey
 	link   *Link
 	config oracle.Config
 	again  bool // it was started on what was in its folder
@@ -56,9 +55,17 @@ type Member struct {
 // Producer is the account that the member produces for.
 func (m *Member) Producer() types.Name { return types.N("producer" + m.Name[:1]) }
 
-// Finalizer is what a policy has of the member.
-func (m *Member) Finalizer() types.Finalizer {
-	return types.Finalizer{Description: "finalizer" + m.Name[:1], Weight: 1, Key: m.vote.Public()}
+// Finalizers are all that the member has the keys of, as a policy has them.
+func (m *Member) Finalizers() (list []types.Finalizer) {
+	for i := range m.Finalizes {
+		list = append(list, types.Finalizer{Description: fmt.Sprintf("finalizer%s%d", m.Name[:1], i), Weight: 1, Key: m.vote(i).Public()})
+	}
+	return list
+}
+
+// vote is the key of one of the member's finalizers.
+func (m *Member) vote(i int) *crypto.BLSPrivateKey {
+	return crypto.NewBLSPrivateKey(types.Hash(fmt.Append(nil, m.Name, i)))
 }
 
 // NewQuorum starts nodes, each linked with all others, on a chain that begins now. Their folders are
@@ -82,7 +89,7 @@ func NewQuorum(ctx context.Context, places []Place, dir string, say io.Writer) (
 // Join gives a node a place and a folder in dir, which others know before it is started.
 func (q *Quorum) Join(p Place, dir string) (m *Member, err error) {
 	m = &Member{Place: p, Name: fmt.Sprintf("%c-%s", 'a'+len(q.members), p.Program.Name)}
-	m.Dir, m.vote = filepath.Join(dir, m.Name), crypto.NewBLSPrivateKey(types.Hash([]byte(m.Name)))
+	m.Dir = filepath.Join(dir, m.Name)
 	if m.link, err = NewLink(); err != nil {
 		return nil, err
 	}
@@ -105,8 +112,8 @@ func (q *Quorum) configOf(m *Member, first bool) (oracle.Config, error) {
 	if m.Produces {
 		c.Producers[m.Producer()] = q.Key
 	}
-	if m.Finalizes {
-		c.Extra = append(c.Extra, "--signature-provider", m.vote.Public().String()+"=KEY:"+m.vote.Text())
+	for i := range m.Finalizes {
+		c.Extra = append(c.Extra, "--signature-provider", m.vote(i).Public().String()+"=KEY:"+m.vote(i).Text())
 	}
 	if m.Records {
 		at, err := loopback.Addresses(1)

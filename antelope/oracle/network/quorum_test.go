@@ -50,13 +50,11 @@ func newQuorum(t *testing.T, places ...Place) *Quorum {
 // one must vote if there are four or more.
 func change(t *testing.T, q *Quorum) {
 	t.Helper()
-	var list []*Member
+	var list []types.Finalizer
 	for _, m := range q.Members() {
-		if m.Finalizes {
-			list = append(list, m)
-		}
+		list = append(list, m.Finalizers()...)
 	}
-	if err := q.Finalizers(t.Context(), uint64(len(list)*2/3+1), list...); err != nil {
+	if err := q.Finalizers(t.Context(), len(list)*2/3+1, list...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := q.Changed(t.Context(), 3*time.Minute); err != nil {
@@ -93,7 +91,7 @@ func TestOneFollowsTheOtherThroughTheChange(t *testing.T) {
 	ours, theirs := spring(t)
 	for _, list := range [][]oracle.Executable{{theirs, ours}, {ours, theirs}} {
 		t.Run(fmt.Sprintf("%s follows %s", list[1].Name, list[0].Name), func(t *testing.T) {
-			q := newQuorum(t, Place{Program: list[0], Finalizes: true, Records: true}, Place{Program: list[1], Records: true})
+			q := newQuorum(t, Place{Program: list[0], Finalizes: 1, Records: true}, Place{Program: list[1], Records: true})
 			change(t, q)
 			if err := q.blocks(t.Context(), 8); err != nil {
 				t.Fatal(err)
@@ -166,8 +164,8 @@ func interrupt(t *testing.T, m *Member) {
 // both: under schedules and policies that change, while nodes are away, and after they come back.
 func TestBothProduceAndFinalise(t *testing.T) {
 	ours, theirs := spring(t)
-	all := Place{Program: theirs, Produces: true, Finalizes: true, Records: true}
-	q := newQuorum(t, all, Place{Program: ours, Produces: true, Finalizes: true, Records: true}, all)
+	all := Place{Program: theirs, Produces: true, Finalizes: 1, Records: true}
+	q := newQuorum(t, all, Place{Program: ours, Produces: true, Finalizes: 1, Records: true}, all)
 	a, b, c := q.Members()[0], q.Members()[1], q.Members()[2]
 	must(t, q.Schedule(t.Context(), a, b, c))
 	must(t, q.blocks(t.Context(), 30))
@@ -176,14 +174,14 @@ func TestBothProduceAndFinalise(t *testing.T) {
 	finalise(t, q)
 	agree(t, q, 1)
 	t.Log("fewer finalizers, another schedule")
-	must(t, q.Finalizers(t.Context(), 2, b, a))
+	must(t, q.Finalizers(t.Context(), 2, b.Finalizers()[0], a.Finalizers()[0]))
 	finalise(t, q)
 	must(t, q.Schedule(t.Context(), b, a))
 	must(t, q.blocks(t.Context(), 40))
 	finalise(t, q)
 	agree(t, q, 1)
 	t.Log("all of them again")
-	must(t, q.Finalizers(t.Context(), 3, c, b, a))
+	must(t, q.Finalizers(t.Context(), 3, c.Finalizers()[0], b.Finalizers()[0], a.Finalizers()[0]))
 	must(t, q.Schedule(t.Context(), a, b, c))
 	must(t, q.blocks(t.Context(), 40))
 	finalise(t, q)
@@ -205,7 +203,7 @@ func TestBothProduceAndFinalise(t *testing.T) {
 func TestSnapshotsAndFoldersPassBetweenThem(t *testing.T) {
 	ours, theirs := spring(t)
 	dir := t.TempDir()
-	q := newQuorum(t, Place{Program: theirs, Produces: true, Finalizes: true}, Place{Program: ours, Finalizes: true})
+	q := newQuorum(t, Place{Program: theirs, Produces: true, Finalizes: 1}, Place{Program: ours, Finalizes: 1})
 	halt := traffic(t, q)
 	change(t, q)
 	finalise(t, q)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"tarn/antelope/types"
 )
 
 var quorumFlag = flag.Duration("network.quorum", 0, "how long nodes of both programs finalize a chain under kills, cut links and changes; 0 for not at all")
@@ -18,11 +20,26 @@ type storm struct {
 	random *rand.Rand
 }
 
-// some are members in a random order, at least so many.
-func (s *storm) some(least int) []*Member {
+// some are members in a random order, one at least.
+func (s *storm) some() []*Member {
 	list := slices.Clone(s.q.Members())
 	s.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return list[:least+s.random.IntN(len(list)-least+1)]
+	return list[:1+s.random.IntN(len(list))]
+}
+
+// Finalizers of each member, and the most of a policy.
+const (
+	finalizersEach = 6
+	finalizersMost = 21
+)
+
+// finalizers are some of all members', in a random order.
+func (s *storm) finalizers() (list []types.Finalizer) {
+	for _, m := range s.q.Members() {
+		list = append(list, m.Finalizers()...)
+	}
+	s.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list[:1+s.random.IntN(finalizersMost)]
 }
 
 // away is how long a disturbance lasts.
@@ -48,11 +65,11 @@ func (s *storm) next() string {
 		m.link.Set(Condition{})
 		return fmt.Sprintf("the way to %s is %+v for %v", m.Name, c, d)
 	case 2:
-		list := s.some(2)
-		must(t, q.Finalizers(t.Context(), uint64(len(list)*2/3+1), list...))
+		list := s.finalizers()
+		must(t, q.Finalizers(t.Context(), len(list)*2/3+1, list...))
 		return fmt.Sprintf("%d finalizers", len(list))
 	}
-	list := s.some(1)
+	list := s.some()
 	must(t, q.Schedule(t.Context(), list...))
 	return fmt.Sprintf("%d producers", len(list))
 }
@@ -66,7 +83,7 @@ func TestBothFinaliseThroughAStorm(t *testing.T) {
 	}
 	number := seed()
 	t.Logf("seed %d", number)
-	both := func(p Place) Place { p.Produces, p.Finalizes, p.Records = true, true, true; return p }
+	both := func(p Place) Place { p.Produces, p.Finalizes, p.Records = true, finalizersEach, true; return p }
 	q := newQuorum(t, both(Place{Program: theirs}), both(Place{Program: ours}), both(Place{Program: theirs}), both(Place{Program: ours}))
 	s := &storm{t, q, rand.New(rand.NewPCG(number, 5))}
 	change(t, q)

@@ -19,7 +19,7 @@ import (
 func TestAChainThatStandsStillAnswersAlike(t *testing.T) {
 	ours, theirs := spring(t)
 	irreversible := []string{"--read-mode", "irreversible"}
-	q := newQuorum(t, Place{Program: theirs, Finalizes: true}, Place{Program: theirs}, Place{Program: ours},
+	q := newQuorum(t, Place{Program: theirs, Finalizes: 1}, Place{Program: theirs}, Place{Program: ours},
 		Place{Program: theirs, Extra: irreversible}, Place{Program: ours, Extra: irreversible})
 	change(t, q)
 	told := map[string]string{}

@@ -18,7 +18,7 @@ import (
 func TestSnapshotsOfTheChangePassBetweenThem(t *testing.T) {
 	ours, theirs := spring(t)
 	dir := t.TempDir()
-	q := newQuorum(t, Place{Program: theirs, Finalizes: true}, Place{Program: ours})
+	q := newQuorum(t, Place{Program: theirs, Finalizes: 1}, Place{Program: ours})
 	i, err := q.Members()[0].Info(t.Context())
 	must(t, err)
 	first, last := i.HeadNum+1, i.HeadNum+17
