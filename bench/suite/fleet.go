@@ -165,19 +165,8 @@ func (s *server) remove() {
 
 // whole waits until a process has a block, and counts from its start.
 func (s *server) whole(ctx context.Context, last uint64, values map[string]float64) error {
-	for head, grew := uint64(0), time.Now(); head < last; {
-		n, err := s.head(ctx, 0)
-		switch {
-		case err != nil:
-			return err
-		case n > head:
-			head, grew = n, time.Now()
-		case time.Since(grew) > followPatience:
-			return fmt.Errorf("there came no block after %d of %d for %s", n, last, followPatience)
-		}
-		if err := pause(ctx, followEvery); err != nil {
-			return err
-		}
+	if _, err := s.grow(ctx, last, 0); err != nil {
+		return err
 	}
 	now, err := s.Now()
 	maps.Copy(values, map[string]float64{took: time.Since(s.began).Seconds(), processor: now.CPU().Seconds()})

@@ -120,24 +120,10 @@ func fetch(ctx context.Context, l *life, s, from *server, length time.Duration) 
 	if err := errors.Join(err1, err2); err != nil {
 		return got, err
 	}
-	for grew := begin; ; {
-		n, err := s.head(ctx, 0)
-		switch now := time.Now(); {
-		case err != nil:
-			return got, err
-		case n > got.last:
-			got.last, grew = n, now
-		case now.Sub(grew) > followPatience:
-			return got, fmt.Errorf("there came no block after %d of %d for %s", n, all, followPatience)
-		}
-		got.took, got.whole = time.Since(begin), got.last >= all
-		if got.whole || length > 0 && got.took >= length {
-			break
-		}
-		if err := pause(ctx, followEvery); err != nil {
-			return got, err
-		}
+	if got.last, err = s.grow(ctx, all, length); err != nil {
+		return got, err
 	}
+	got.took, got.whole = time.Since(begin), got.last >= all
 	nodeAfter, err1 := s.Now()
 	givenAfter, err2 := from.Now()
 	got.node, got.given = (nodeAfter.CPU() - node.CPU()).Seconds(), (givenAfter.CPU() - given.CPU()).Seconds()
@@ -145,6 +131,28 @@ func fetch(ctx context.Context, l *life, s, from *server, length time.Duration) 
 		err = got.enough(length)
 	}
 	return got, err
+}
+
+// grow waits until a process has a block, or for a time if one is said, and returns its newest.
+func (s *server) grow(ctx context.Context, last uint64, length time.Duration) (head uint64, err error) {
+	begin := time.Now()
+	for grew := begin; ; {
+		n, err := s.head(ctx, 0)
+		switch now := time.Now(); {
+		case err != nil:
+			return head, err
+		case n > head:
+			head, grew = n, now
+		case now.Sub(grew) > followPatience:
+			return head, fmt.Errorf("there came no block after %d of %d for %s", n, last, followPatience)
+		}
+		if head >= last || length > 0 && time.Since(begin) >= length {
+			return head, nil
+		}
+		if err := pause(ctx, followEvery); err != nil {
+			return head, err
+		}
+	}
 }
 
 // enough says why a chain was too short for what was to be measured.
