@@ -24,7 +24,7 @@ type State struct {
 	Finalizers        *types.FinalizerPolicy
 	Proposed          []Numbered // proposals that are not final, by the numbers of their blocks
 	proposedRoom      *spareCapacity
-	Pending           *Numbered  // that is to be active when the block is final which made it pending; nil for none
+	Pending           *Numbered // that is to be active when the block is final which made it pending; nil for none
 	ClaimedFinalizers *types.FinalizerPolicy
 	// ClaimedFinalizers were active at the block that Core claims a certificate of, if that are
 	// not Finalizers; else nil.

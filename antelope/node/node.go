@@ -518,6 +518,9 @@ func (n *Node) save() error {
 			}
 			errs = append(errs, err)
 		}
+		if head := n.chain.Head(); n.chain.Spring() { // Spring's words for the head that a start goes on from, which scripts look for
+			n.o.Log.Info(fmt.Sprintf("Writing chain_head block %d %s", head.BlockNum, head.ID))
+		}
 		errs = append(errs, n.checkpointNow())
 	}
 	return errors.Join(errs...)
