@@ -67,6 +67,9 @@ func (a *arrivals) CheckHeader(b *Block) error {
 	if b.checked {
 		return nil
 	}
+	if err := a.checkTime(b); err != nil {
+		return err
+	}
 	s, err := a.examine(b)
 	if err != nil {
 		return err
@@ -75,6 +78,16 @@ func (a *arrivals) CheckHeader(b *Block) error {
 	if a.headers.put(s, a.chain.Limits()) {
 		a.header(s)
 		a.chain.Overtake(s.HeaderState, func(x *consensus.HeaderState) bool { return a.follows(s.HeaderState, x) })
+	}
+	return nil
+}
+
+// checkTime refuses a block from the future. It comes before all else: a finalizer that has voted for such a block
+// votes for none until its time has come (Spring: connection::handle_message).
+func (a *arrivals) checkTime(b *Block) error {
+	limit := time.Now().Add(7 * time.Second)
+	if a.wary() && !b.Signed.Timestamp.TimePoint().Time().Before(limit) {
+		return exception.New(exception.BlockFromTheFuture, "received a block from the future, ignoring it: ${id}", "id", b.ID)
 	}
 	return nil
 }
@@ -157,9 +170,8 @@ func (a *arrivals) give(ctx context.Context, b *Block, patient bool) error {
 		a.headers.drop(b.ID)
 		return nil
 	}
-	limit := time.Now().Add(7 * time.Second)
-	if a.wary() && !b.Signed.Timestamp.TimePoint().Time().Before(limit) {
-		return exception.New(exception.BlockFromTheFuture, "received a block from the future, ignoring it: ${id}", "id", b.ID)
+	if err := a.checkTime(b); err != nil {
+		return err
 	}
 	err := a.CheckHeader(b)
 	if err == nil {

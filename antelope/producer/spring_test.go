@@ -228,9 +228,22 @@ func TestBlocksFromTheFuture(t *testing.T) {
 				}
 			})
 			n.follow(t, p.Blocks[:early])
+			future := func(b *types.SignedBlock) bool { return time.Until(b.Timestamp.TimePoint().Time()) >= 7*time.Second }
+			n.Subscribe(Events{Header: func(b *consensus.BlockState) {
+				if !c.takes && future(b.Block) {
+					t.Errorf("%+v: those who vote are told of block %d, which is refused", c, b.BlockNum)
+				}
+			}})
 			n.run()
 			var err error
 			for _, b := range p.Blocks[early:] {
+				// Peers' blocks come in parts: the header is checked, passed on and voted for before the block is applied.
+				switch err := n.CheckHeader(n.NewBlock(b, b.ID())); {
+				case !c.takes && future(b) && !exception.Is(err, exception.BlockFromTheFuture):
+					t.Errorf("%+v: the header of block %d is passed on: %v", c, b.BlockNum(), err)
+				case !future(b) && err != nil:
+					t.Errorf("%+v: block %d: %v", c, b.BlockNum(), err)
+				}
 				if err = n.Block(context.Background(), b, b.ID()); err != nil {
 					break
 				}
