@@ -110,7 +110,8 @@ func (b *Block) promoteSchedule() error {
 	return nil
 }
 
-// onblock tells the system contract of the block before. Its failure is its own.
+// onblock tells the system contract of the block before. Its failure is its own, unless it was interrupted: a block
+// that is executed without it is another block.
 func (b *Block) onblock() error {
 	defer b.e.checking()()
 	trx := b.e.implicit(types.Action{
@@ -133,6 +134,9 @@ func (b *Block) onblock() error {
 		return nil
 	}
 	if trace.Except != nil {
+		if b.e.interruptCause() != nil {
+			return trace.Except
+		}
 		b.e.opt.Log.Warn("onblock is rejecting", "block", b.e.head.BlockNum+1, "error", trace.Except)
 	}
 	return nil
