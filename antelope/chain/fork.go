@@ -194,11 +194,16 @@ func (c *Chain) switchBack(applied int, from []*consensus.BlockState, err error)
 
 // LogIrreversible moves what has become irreversible to the block log, and makes it
 // so in the state (Leap: controller_impl::log_irreversible). In irreversible mode it stands still where the
-// chain is to, and a later call goes on.
+// chain is to, and a later call goes on. Else it waits while the state is not that of the best block that was executed,
+// as after a switch of forks that was interrupted: what is irreversible may be on the other branch.
 func (c *Chain) LogIrreversible() error {
 	best := c.fork.Head()
-	if c.opt.IrreversibleMode {
+	switch {
+	case c.opt.IrreversibleMode:
 		best = c.fork.PendingHead()
+	case best.ID != c.head.ID:
+		c.hooks.settled()
+		return nil
 	}
 	root := c.fork.Root()
 	branch := c.fork.FinalBranch(best)
