@@ -44,9 +44,10 @@ func TestABlockThatIsInterruptedAtItsBeginningIsNotApplied(t *testing.T) {
 	n.sameAs("follower", p.Chain(0))
 }
 
-// A switch of forks is interrupted after a part of it, and the chain is back on the branch that it came from. What
-// later blocks make final of the other branch is not irreversible before the state is of that branch.
-func TestWhatIsFinalOnAnotherBranchWaitsForTheSwitch(t *testing.T) {
+// A switch of forks is interrupted after a part of it, which is better than the branch that was left. The chain is there
+// then: own blocks follow it, and what later blocks make final of it is irreversible (Spring applies the best branch
+// again before it makes blocks).
+func TestASwitchThatIsInterruptedStaysWhereItIsBetter(t *testing.T) {
 	p := finalForks(t, 1, 150)
 	main, d := mainBranch(p), newDishonest(t, p)
 	n := newLoggedChain(t, &p.Genesis, chain.Options{})
@@ -64,51 +65,55 @@ func TestWhatIsFinalOnAnotherBranchWaitsForTheSwitch(t *testing.T) {
 		if !n.Head().IsProper() || n.Head().ID != b.ID() || i+ahead+1 >= len(main) || main[i+1].Timestamp <= b.Timestamp+1 {
 			continue
 		}
-		state := n.Head()
-		var first *consensus.BlockState
-		for _, next := range main[i+1 : i+1+ahead] {
+		var states []*consensus.BlockState
+		for before, k := n.Head(), i+1; k <= i+ahead; k++ {
 			var err error
-			if state, err = n.CheckHeader(state.HeaderState, next, next.ID()); err != nil {
+			if before, err = n.CheckHeader(before.HeaderState, main[k], main[k].ID()); err != nil {
 				t.Fatal(err)
 			}
-			if first == nil {
-				first = state
-			}
+			states = append(states, before)
 		}
-		own := produceOn(t, n.Chain, p, 1)
+		if states[1].Finality.Core.Claim().Block != states[0].BlockNum {
+			continue // what is made after b could be better
+		}
+		last := states[ahead-1]
+		produceOn(t, n.Chain, p, 1)
 		begins = func(uint32) { n.EndApplication(true) }
-		if err := push(t, n.Chain, main[i+1]); !errors.Is(err, chain.ErrInterrupted) {
-			t.Fatal(err)
+		for _, next := range main[i+1 : i+3] {
+			if err := push(t, n.Chain, next); !errors.Is(err, chain.ErrInterrupted) {
+				t.Fatal(err)
+			}
+			n.EndApplication(false)
 		}
-		n.EndApplication(false)
-		beside := d.block(t, first.HeaderState, first.Header.Timestamp+1, 1, nil)
+		beside := d.block(t, states[1].HeaderState, states[1].Header.Timestamp+1, 1, nil)
 		begins = func(num uint32) {
 			if num == beside.BlockNum() {
-				n.Overtake(state.HeaderState, func(*consensus.HeaderState) bool { return false })
+				n.Overtake(last.HeaderState, func(*consensus.HeaderState) bool { return false })
 			}
 		}
-		if err := push(t, n.Chain, beside); !errors.Is(err, chain.ErrInterrupted) || n.Head().ID != own.ID() {
+		if err := push(t, n.Chain, beside); !errors.Is(err, chain.ErrInterrupted) || n.Head().ID != states[1].ID {
 			t.Fatalf("%v, and the head is block %d", err, n.Head().BlockNum)
 		}
 		begins = nil
-		for _, next := range main[i+2 : i+ahead] {
+		produceOn(t, n.Chain, p, 1)
+		for _, next := range main[i+3 : i+ahead] {
 			if err := push(t, n.Chain, next); err != nil {
 				t.Fatal(err)
 			}
-			if root := n.Fork().Root().BlockNum; root >= own.BlockNum() {
+			if root := n.Fork().Root().BlockNum; root > states[1].BlockNum {
 				t.Fatalf("block %d is irreversible, and the head is block %d of another branch", root, n.Head().BlockNum)
 			}
 		}
-		n.Withdraw(state.ID)
-		if err := push(t, n.Chain, main[i+ahead]); err != nil {
-			t.Fatal(err)
+		if root := n.Fork().Root(); root.BlockNum < states[0].BlockNum || root.ID != states[root.BlockNum-states[0].BlockNum].ID {
+			t.Fatalf("block %d %s is irreversible", root.BlockNum, root.ID)
 		}
-		if n.Head().ID != state.ID {
-			t.Fatalf("the head is block %d, want %d", n.Head().BlockNum, state.BlockNum)
+		n.Withdraw(last.ID)
+		for _, next := range main[i+ahead:] {
+			if err := push(t, n.Chain, next); err != nil {
+				t.Fatal(err)
+			}
 		}
-		if root := n.Fork().Root().BlockNum; root < first.BlockNum {
-			t.Fatalf("block %d is irreversible, and none after the fork: the test tests nothing", root)
-		}
+		n.sameAs("follower", p.Chain(0))
 		return
 	}
 	t.Fatal("no switch was interrupted")
