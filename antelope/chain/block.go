@@ -32,7 +32,7 @@ func (c *Chain) StartBlock(s execute.Start) error {
 // abortAfter aborts the pending block because of err.
 func (c *Chain) abortAfter(err error) error {
 	if _, e := c.AbortBlock(); e != nil {
-		return fmt.Errorf("%w; then, aborting the block: %w", err, e)
+		return unmended(err, "aborting the block", e)
 	}
 	return err
 }

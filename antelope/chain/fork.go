@@ -122,10 +122,19 @@ func (c *Chain) forget(b *consensus.BlockState, err error) error {
 	}
 	removed, e := c.fork.Remove(b.ID)
 	if e != nil {
-		return fmt.Errorf("%w; then, forgetting the block: %w", err, e)
+		return unmended(err, "forgetting the block", e)
 	}
 	c.votes.forget(removed)
 	return err
+}
+
+// unmended is the failure of the node, doing something, after a block failed or was interrupted. It is not to be taken for
+// the block's: the state is not what it was before the block.
+func unmended(ofBlock error, doing string, own error) error {
+	if exception.Of(own) != nil { // as of a block that was executed before, and fails now
+		return fmt.Errorf("%v; then, %s: %v", ofBlock, doing, own)
+	}
+	return fmt.Errorf("%v; then, %s: %w", ofBlock, doing, own)
 }
 
 // statusOf is how a block of the fork database is applied.
@@ -196,12 +205,12 @@ func (c *Chain) stay(err error) error {
 func (c *Chain) switchBack(applied int, from []*consensus.BlockState, err error) error {
 	for range applied {
 		if e := c.PopBlock(); e != nil {
-			return fmt.Errorf("%w; then, switching back: %w", err, e)
+			return unmended(err, "switching back", e)
 		}
 	}
 	for i := len(from) - 1; i >= 0; i-- {
 		if e := c.applyFork(from[i], execute.Validated); e != nil {
-			return fmt.Errorf("%w; then, switching back: %w", err, e)
+			return unmended(err, "switching back", e)
 		}
 	}
 	return err
