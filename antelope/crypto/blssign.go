@@ -31,12 +31,25 @@ func BLSSignatureValid(s *types.BLSSignature) bool { return BLSG2Valid(s[:]) }
 // BLSSigners are those who signed one message; none of them may have.
 type BLSSigners struct {
 	Keys    []types.BLSPublicKey
-	Message []byte
+	Message BLSMessage
+}
+
+// BLSMessage is a message as the point that finalizers sign. To make one takes a third of the time of a verification,
+// so one is kept where many signatures of it come one by one. It is immutable.
+type BLSMessage struct {
+	point bls.G2Affine
+	made  bool // else nobody has signed it
+}
+
+// NewBLSMessage makes that of a message.
+func NewBLSMessage(message []byte) BLSMessage {
+	point, err := bls.HashToG2(message, []byte(blsVoteSuite))
+	return BLSMessage{point, err == nil}
 }
 
 // BLSVerify tells whether a signature is the sum of all signatures of these signers (bls12-381:
 // aggregate_verify). The sums of the keys must be in the subgroup, not each key. It takes about
-// a millisecond for each message.
+// a millisecond.
 func BLSVerify(signers []BLSSigners, signature *types.BLSSignature) bool {
 	var sum bls.G2Affine
 	if !readBLSG2(&sum, signature[:]) || !sum.IsInSubGroup() {
@@ -47,14 +60,10 @@ func BLSVerify(signers []BLSSigners, signature *types.BLSSignature) bool {
 	left, right := []bls.G1Affine{generator}, []bls.G2Affine{sum}
 	for _, s := range signers {
 		key, ok := sumBLSKeys(s.Keys)
-		if !ok || !key.IsInSubGroup() {
+		if !ok || !key.IsInSubGroup() || !s.Message.made {
 			return false
 		}
-		point, err := bls.HashToG2(s.Message, []byte(blsVoteSuite))
-		if err != nil {
-			return false
-		}
-		left, right = append(left, key), append(right, point)
+		left, right = append(left, key), append(right, s.Message.point)
 	}
 	one, err := bls.PairingCheck(left, right)
 	return err == nil && one

@@ -53,16 +53,17 @@ func TestBLSTextsAreSprings(t *testing.T) {
 
 // Signatures of many, of one message or of two, are verified as one.
 func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
-	message, other := []byte("a message"), []byte("another message")
+	text, otherText := []byte("a message"), []byte("another message")
+	message, other := NewBLSMessage(text), NewBLSMessage(otherText)
 	var keys []types.BLSPublicKey
 	var signatures, others []types.BLSSignature
 	for i := range 5 {
 		k := NewBLSPrivateKey([32]byte{byte(i + 1)})
-		s, err := k.Sign(message)
+		s, err := k.Sign(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := k.Sign(other)
+		o, err := k.Sign(otherText)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +85,11 @@ func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
 		}
 	}
 	// A group of nobody adds nothing, and the sum of nobody's is nobody's.
-	if !BLSVerify([]BLSSigners{{keys[:3], message}, {keys[3:], other}, {nil, []byte("x")}}, &sum) {
+	if !BLSVerify([]BLSSigners{{keys[:3], message}, {keys[3:], other}, {nil, NewBLSMessage([]byte("x"))}}, &sum) {
 		t.Error("a group of nobody changes the result")
+	}
+	if BLSVerify([]BLSSigners{{keys[:3], message}, {keys[3:], other}, {nil, BLSMessage{}}}, &sum) {
+		t.Error("a message that was not made is taken for one")
 	}
 	if !BLSVerify([]BLSSigners{{nil, message}}, new(types.BLSSignature)) {
 		t.Error("the signature of nobody is not that of nobody")
@@ -114,7 +118,23 @@ func BenchmarkBLSVerify(b *testing.B) {
 	}
 	sum, _ := BLSAdd(signatures...)
 	for b.Loop() {
-		if !BLSVerify([]BLSSigners{{keys, message}}, &sum) {
+		if !BLSVerify([]BLSSigners{{keys, NewBLSMessage(message)}}, &sum) {
+			b.Fatal("not verified")
+		}
+	}
+}
+
+// BenchmarkBLSVote is one of the votes for a block.
+func BenchmarkBLSVote(b *testing.B) {
+	text := make([]byte, 32)
+	k := NewBLSPrivateKey([32]byte{1})
+	s, err := k.Sign(text)
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys, message := []types.BLSPublicKey{k.Public()}, NewBLSMessage(text)
+	for b.Loop() {
+		if !BLSVerify([]BLSSigners{{keys, message}}, &s) {
 			b.Fatal("not verified")
 		}
 	}

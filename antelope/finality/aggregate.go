@@ -1,6 +1,8 @@
 package finality
 
 import (
+	"sync"
+
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 )
@@ -123,14 +125,18 @@ func (v *votes) signature(all bool) types.QCSignature {
 // uses it.
 type Aggregate struct {
 	block           types.Checksum256
-	digest          types.Checksum256
+	strongMessage   func() crypto.BLSMessage // what votes sign, made when the first such vote comes
+	weakMessage     func() crypto.BLSMessage
 	active, pending *votes                   // pending is nil for none
 	received        *types.QuorumCertificate // that came with a block; nil for none
 }
 
 // NewAggregate makes one for a block, without votes.
 func NewAggregate(s *State) *Aggregate {
-	a := &Aggregate{block: s.ID, digest: s.Digest(), active: newVotes(s.Finalizers)}
+	digest := s.Digest()
+	a := &Aggregate{block: s.ID, active: newVotes(s.Finalizers),
+		strongMessage: sync.OnceValue(func() crypto.BLSMessage { return crypto.NewBLSMessage(digest[:]) }),
+		weakMessage:   sync.OnceValue(func() crypto.BLSMessage { return crypto.NewBLSMessage(WeakMessage(digest)) })}
 	if s.Pending != nil {
 		a.pending = newVotes(s.Pending.Policy)
 	}
@@ -173,11 +179,11 @@ func (a *Aggregate) Finalizer(key *types.BLSPublicKey) *types.Finalizer {
 
 // Verify verifies a vote's signature. Any goroutine may call it at any time.
 func (a *Aggregate) Verify(x *Vote) bool {
-	message := a.digest[:]
+	message := a.strongMessage
 	if !x.Strong {
-		message = WeakMessage(a.digest)
+		message = a.weakMessage
 	}
-	return crypto.BLSVerify([]crypto.BLSSigners{{Keys: []types.BLSPublicKey{x.Key}, Message: message}}, &x.Signature)
+	return crypto.BLSVerify([]crypto.BLSSigners{{Keys: []types.BLSPublicKey{x.Key}, Message: message()}}, &x.Signature)
 }
 
 // Add counts a vote whose signature was verified.

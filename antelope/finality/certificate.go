@@ -120,10 +120,10 @@ func (p *Policies) Verify(qc *types.QuorumCertificate) error {
 	verify := func(policy *types.FinalizerPolicy, s *types.QCSignature) error {
 		var signers []crypto.BLSSigners
 		if s.Strong != nil {
-			signers = append(signers, crypto.BLSSigners{Keys: keysOf(policy, s.Strong), Message: p.Finality[:]})
+			signers = append(signers, crypto.BLSSigners{Keys: keysOf(policy, s.Strong), Message: crypto.NewBLSMessage(p.Finality[:])})
 		}
 		if s.Weak != nil {
-			signers = append(signers, crypto.BLSSigners{Keys: keysOf(policy, s.Weak), Message: WeakMessage(p.Finality)})
+			signers = append(signers, crypto.BLSSigners{Keys: keysOf(policy, s.Weak), Message: crypto.NewBLSMessage(WeakMessage(p.Finality))})
 		}
 		if !crypto.BLSVerify(signers, &s.Signature) {
 			return exception.New(exception.InvalidQCSignature, "the signature of a QC is not that of its finalizers")
