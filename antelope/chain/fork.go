@@ -180,25 +180,21 @@ func (c *Chain) switchFork(best *consensus.BlockState) error {
 		}
 		err = c.forget(to[i], err)
 		ofBlock := exception.Of(err) != nil || errors.Is(err, ErrInterrupted)
-		if ofBlock && i+1 < len(to) && c.fork.Better(to[i+1].HeaderState, old.HeaderState) {
-			return c.stay(err)
+		if !ofBlock || i+1 == len(to) || !c.fork.Better(to[i+1].HeaderState, old.HeaderState) {
+			return c.switchBack(len(to)-1-i, from, err)
 		}
-		return c.switchBack(len(to)-1-i, from, err)
+		// It stays where it came to, which is better than what was left.
+		if e := c.store.Publish(); e != nil {
+			return e
+		}
+		if e := c.LogIrreversible(); e != nil {
+			return e
+		}
+		return err
 	}
 	// Scripts look for the words of nodeos.
 	c.opt.Log.Info("successfully switched fork to new head", "id", best.ID, "removed", len(from), "added", len(to))
 	return nil
-}
-
-// stay ends a switch of forks that ended early, because of err, where it came to: that is better than what was left.
-func (c *Chain) stay(err error) error {
-	if e := c.store.Publish(); e != nil {
-		return e
-	}
-	if e := c.LogIrreversible(); e != nil {
-		return e
-	}
-	return err
 }
 
 // switchBack returns to the branch that was left, because of err.
