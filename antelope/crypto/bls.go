@@ -152,7 +152,8 @@ func BLSG2Map(dst, e []byte) int32 {
 	if len(e) != blsFp2 || len(dst) != blsG2 || !readBLSFp2(&u, e) {
 		return failure
 	}
-	a := bls.MapToG2(u)
+	a := mapToTwist(&u)
+	a.ClearCofactor(&a)
 	writeBLSFp2(dst, &a.X)
 	writeBLSFp2(dst[blsFp2:], &a.Y)
 	return success

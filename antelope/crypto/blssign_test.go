@@ -51,6 +51,15 @@ func TestBLSTextsAreSprings(t *testing.T) {
 	}
 }
 
+func sumOfKeys(t testing.TB, keys []types.BLSPublicKey) BLSKeySum {
+	t.Helper()
+	sum, ok := SumBLSKeys(keys)
+	if !ok {
+		t.Fatal("the keys have no sum")
+	}
+	return sum
+}
+
 // Signatures of many, of one message or of two, are verified as one.
 func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
 	text, otherText := []byte("a message"), []byte("another message")
@@ -68,34 +77,34 @@ func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
 			t.Fatal(err)
 		}
 		keys, signatures, others = append(keys, k.Public()), append(signatures, s), append(others, o)
-		if !BLSVerify([]BLSSigners{{keys[i : i+1], message}}, &s) || BLSVerify([]BLSSigners{{keys[i : i+1], other}}, &s) {
+		if !BLSVerify([]BLSSigners{{sumOfKeys(t, keys[i:i+1]), message}}, &s) || BLSVerify([]BLSSigners{{sumOfKeys(t, keys[i:i+1]), other}}, &s) {
 			t.Errorf("key %d: its signature is not verified", i)
 		}
 	}
 	sum, ok := BLSAdd(append(signatures[:3:3], others[3:]...)...)
-	if !ok || !BLSVerify([]BLSSigners{{keys[:3], message}, {keys[3:], other}}, &sum) {
+	if !ok || !BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other}}, &sum) {
 		t.Error("the sum of all is not verified")
 	}
 	for _, wrong := range [][]BLSSigners{
-		{{keys[:3], message}}, {{keys[:2], message}, {keys[3:], other}}, {{keys[:3], other}, {keys[3:], message}},
-		{{keys, message}}, nil,
+		{{sumOfKeys(t, keys[:3]), message}}, {{sumOfKeys(t, keys[:2]), message}, {sumOfKeys(t, keys[3:]), other}}, {{sumOfKeys(t, keys[:3]), other}, {sumOfKeys(t, keys[3:]), message}},
+		{{sumOfKeys(t, keys), message}}, nil,
 	} {
 		if BLSVerify(wrong, &sum) {
 			t.Errorf("it is verified for %d groups of others", len(wrong))
 		}
 	}
 	// A group of nobody adds nothing, and the sum of nobody's is nobody's.
-	if !BLSVerify([]BLSSigners{{keys[:3], message}, {keys[3:], other}, {nil, NewBLSMessage([]byte("x"))}}, &sum) {
+	if !BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other}, {BLSKeySum{}, NewBLSMessage([]byte("x"))}}, &sum) {
 		t.Error("a group of nobody changes the result")
 	}
-	if BLSVerify([]BLSSigners{{keys[:3], message}, {keys[3:], other}, {nil, BLSMessage{}}}, &sum) {
+	if BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other}, {BLSKeySum{}, BLSMessage{}}}, &sum) {
 		t.Error("a message that was not made is taken for one")
 	}
-	if !BLSVerify([]BLSSigners{{nil, message}}, new(types.BLSSignature)) {
+	if !BLSVerify([]BLSSigners{{BLSKeySum{}, message}}, new(types.BLSSignature)) {
 		t.Error("the signature of nobody is not that of nobody")
 	}
 	sum[100] ^= 1
-	if BLSVerify([]BLSSigners{{keys[:3], message}, {keys[3:], other}}, &sum) {
+	if BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other}}, &sum) {
 		t.Error("what is no point is verified")
 	}
 	if _, ok := BLSAdd(sum); ok {
@@ -118,7 +127,7 @@ func BenchmarkBLSVerify(b *testing.B) {
 	}
 	sum, _ := BLSAdd(signatures...)
 	for b.Loop() {
-		if !BLSVerify([]BLSSigners{{keys, NewBLSMessage(message)}}, &sum) {
+		if !BLSVerify([]BLSSigners{{sumOfKeys(b, keys), NewBLSMessage(message)}}, &sum) {
 			b.Fatal("not verified")
 		}
 	}
@@ -134,7 +143,7 @@ func BenchmarkBLSVote(b *testing.B) {
 	}
 	keys, message := []types.BLSPublicKey{k.Public()}, NewBLSMessage(text)
 	for b.Loop() {
-		if !BLSVerify([]BLSSigners{{keys, message}}, &s) {
+		if !BLSVerify([]BLSSigners{{sumOfKeys(b, keys), message}}, &s) {
 			b.Fatal("not verified")
 		}
 	}

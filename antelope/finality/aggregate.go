@@ -125,6 +125,7 @@ func (v *votes) signature(all bool) types.QCSignature {
 // uses it.
 type Aggregate struct {
 	block           types.Checksum256
+	signers         *signerSets
 	strongMessage   func() crypto.BLSMessage // what votes sign, made when the first such vote comes
 	weakMessage     func() crypto.BLSMessage
 	active, pending *votes                   // pending is nil for none
@@ -134,7 +135,7 @@ type Aggregate struct {
 // NewAggregate makes one for a block, without votes.
 func NewAggregate(s *State) *Aggregate {
 	digest := s.Digest()
-	a := &Aggregate{block: s.ID, active: newVotes(s.Finalizers),
+	a := &Aggregate{block: s.ID, signers: s.signers, active: newVotes(s.Finalizers),
 		strongMessage: sync.OnceValue(func() crypto.BLSMessage { return crypto.NewBLSMessage(digest[:]) }),
 		weakMessage:   sync.OnceValue(func() crypto.BLSMessage { return crypto.NewBLSMessage(WeakMessage(digest)) })}
 	if s.Pending != nil {
@@ -177,13 +178,19 @@ func (a *Aggregate) Finalizer(key *types.BLSPublicKey) *types.Finalizer {
 	return nil
 }
 
-// Verify verifies a vote's signature. Any goroutine may call it at any time.
+// Verify verifies the signature of a vote whose key Find has found. Any goroutine may call it at any time.
 func (a *Aggregate) Verify(x *Vote) bool {
 	message := a.strongMessage
 	if !x.Strong {
 		message = a.weakMessage
 	}
-	return crypto.BLSVerify([]crypto.BLSSigners{{Keys: []types.BLSPublicKey{x.Key}, Message: message()}}, &x.Signature)
+	for _, v := range a.parts() {
+		if i := v.index(&x.Key); i >= 0 {
+			keys, ok := a.signers.sum(v.policy, types.NewBitset(len(v.policy.Finalizers), i))
+			return ok && crypto.BLSVerify([]crypto.BLSSigners{{Keys: keys, Message: message()}}, &x.Signature)
+		}
+	}
+	return false
 }
 
 // Add counts a vote whose signature was verified.

@@ -119,14 +119,21 @@ func checkVotes(p *types.FinalizerPolicy, s *types.QCSignature) error {
 func (p *Policies) Verify(qc *types.QuorumCertificate) error {
 	verify := func(policy *types.FinalizerPolicy, s *types.QCSignature) error {
 		var signers []crypto.BLSSigners
-		if s.Strong != nil {
-			signers = append(signers, crypto.BLSSigners{Keys: keysOf(policy, s.Strong), Message: crypto.NewBLSMessage(p.Finality[:])})
-		}
-		if s.Weak != nil {
-			signers = append(signers, crypto.BLSSigners{Keys: keysOf(policy, s.Weak), Message: crypto.NewBLSMessage(WeakMessage(p.Finality))})
+		for _, part := range []struct {
+			bits    *types.Bitset
+			message []byte
+		}{{s.Strong, p.Finality[:]}, {s.Weak, WeakMessage(p.Finality)}} {
+			if part.bits == nil {
+				continue
+			}
+			keys, ok := p.signers.sum(policy, part.bits)
+			if !ok {
+				return invalidSignature()
+			}
+			signers = append(signers, crypto.BLSSigners{Keys: keys, Message: crypto.NewBLSMessage(part.message)})
 		}
 		if !crypto.BLSVerify(signers, &s.Signature) {
-			return exception.New(exception.InvalidQCSignature, "the signature of a QC is not that of its finalizers")
+			return invalidSignature()
 		}
 		return nil
 	}
@@ -137,13 +144,6 @@ func (p *Policies) Verify(qc *types.QuorumCertificate) error {
 	return err
 }
 
-// keysOf are the keys whose bits are set.
-func keysOf(p *types.FinalizerPolicy, b *types.Bitset) []types.BLSPublicKey {
-	keys := make([]types.BLSPublicKey, 0, b.Count())
-	for i := range p.Finalizers {
-		if b.Has(i) {
-			keys = append(keys, p.Finalizers[i].Key)
-		}
-	}
-	return keys
+func invalidSignature() error {
+	return exception.New(exception.InvalidQCSignature, "the signature of a QC is not that of its finalizers")
 }

@@ -294,6 +294,9 @@ func (b *Bitset) Count() int {
 	return n
 }
 
+// Digest is a hash of the bits.
+func (b *Bitset) Digest() Checksum256 { return Hash(b.bytes) }
+
 // Append appends the number of bits and the bytes (Spring: fc bitset).
 func (b *Bitset) Append(to []byte) []byte {
 	return append(serial.AppendCount(to, b.size), b.bytes...)

@@ -1,0 +1,105 @@
+package finality
+
+import (
+	"runtime"
+	"testing"
+
+	"tarn/antelope/crypto"
+	"tarn/antelope/types"
+)
+
+// blsKeys are keys of their own for so many finalizers.
+func blsKeys(n int) (private []*crypto.BLSPrivateKey, p *types.FinalizerPolicy) {
+	p = &types.FinalizerPolicy{Generation: 1, Threshold: uint64(n*2/3 + 1)}
+	for i := range n {
+		k := crypto.NewBLSPrivateKey([32]byte{byte(i + 1)})
+		private = append(private, k)
+		p.Finalizers = append(p.Finalizers, types.Finalizer{Weight: 1, Key: k.Public()})
+	}
+	return private, p
+}
+
+// Sums are those of the set that is asked for, whether it is remembered or not.
+func TestSumsOfSignersAreThoseOfTheSet(t *testing.T) {
+	_, a := blsKeys(7)
+	b := &types.FinalizerPolicy{Finalizers: append([]types.Finalizer{}, a.Finalizers[1:]...)}
+	sets := new(signerSets)
+	for range 2 {
+		for _, p := range []*types.FinalizerPolicy{a, b} {
+			for word := range 1 << len(b.Finalizers) { // twice as many as are remembered
+				var set []int
+				var keys []types.BLSPublicKey
+				for i := range b.Finalizers {
+					if word>>i&1 != 0 {
+						set, keys = append(set, i), append(keys, p.Finalizers[i].Key)
+					}
+				}
+				bits := types.NewBitset(len(p.Finalizers), set...)
+				want, _ := crypto.SumBLSKeys(keys)
+				if got, ok := sets.sum(p, bits); !ok || got != want {
+					t.Fatalf("the sum of %b is %v, %t, want %v", word, got, ok, want)
+				}
+				if got, ok := sets.sum(p, bits); !ok || got != want {
+					t.Fatalf("the remembered sum of %b is %v, %t, want %v", word, got, ok, want)
+				}
+			}
+		}
+	}
+	if n := len(sets.sums); n != maxSignerSets {
+		t.Errorf("%d sets are remembered, not %d", n, maxSignerSets)
+	}
+}
+
+// A set keeps no policy in memory: others may make many large ones.
+func TestSetsOfSignersKeepNoPolicy(t *testing.T) {
+	sets := new(signerSets)
+	gone := make(chan bool)
+	func() {
+		_, p := blsKeys(3)
+		runtime.AddCleanup(p, func(c chan bool) { close(c) }, gone)
+		if _, ok := sets.sum(p, types.NewBitset(3, 0, 2)); !ok {
+			t.Fatal("no sum")
+		}
+	}()
+	for {
+		runtime.GC()
+		select {
+		case <-gone:
+			if len(sets.sums) != 1 {
+				t.Error("nothing was remembered")
+			}
+			return
+		default:
+		}
+	}
+}
+
+// BenchmarkCertificate verifies those of 21 finalizers, of a block after the other. New tells what it takes if
+// no set of signers was seen before.
+func BenchmarkCertificate(b *testing.B) {
+	private, policy := blsKeys(21)
+	qc := &types.QuorumCertificate{Block: 1}
+	p := Policies{Finality: types.Hash([]byte("a block")), Active: policy}
+	var voters []int
+	for i, k := range private {
+		s, err := k.Sign(p.Finality[:])
+		if err != nil {
+			b.Fatal(err)
+		}
+		qc.Active.Signature, _ = crypto.BLSAdd(qc.Active.Signature, s)
+		voters = append(voters, i)
+	}
+	qc.Active.Strong = types.NewBitset(len(voters), voters...)
+	run := func(name string, signers *signerSets) {
+		p.signers = signers
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := p.Verify(qc); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	run("signers=new", nil)
+	run("signers=as before", new(signerSets))
+}
