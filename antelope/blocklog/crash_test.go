@@ -300,6 +300,9 @@ func TestEveryCrashStateOpensWithWhatWasSynced(t *testing.T) {
 
 // A crash while a crash is being repaired leaves no less.
 func TestACrashDuringRepairLosesNothingMore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	for name, o := range lives {
 		t.Run(name, func(t *testing.T) {
 			r := newRand(t)

@@ -11,6 +11,9 @@ import (
 
 // The same blocks, forks and all, give the same state after each of them.
 func TestEveryEngineHasTheSameHashAfterEachBlockOfAForkingChain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	t.Logf("repeat with -forks.seed=%d", *forkSeed)
 	p := forks(t, *forkSeed, 20)
 	var want []types.Checksum256

@@ -13,6 +13,9 @@ import (
 // them has a bound in bytes; the honest branch beside the head, on which a block of that producer is, stays, and a
 // block that has gone may come again.
 func TestWhatNobodyHasExecutedIsBoundedInBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	p := finalForks(t, 1, 150)
 	const limit = 8 << 20
 	n := newLoggedChain(t, &p.Genesis, chain.Options{Limits: chain.Limits{WaitingBytes: limit}})

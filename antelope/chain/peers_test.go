@@ -237,6 +237,9 @@ func (n *loggedChain) sameAs(what string, c *chain.Chain) {
 }
 
 func TestFollowersOfAForkingChainAgreeInEveryOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		p := forks(t, seed, 150)
 		branches := make(map[uint32]int)
@@ -442,6 +445,9 @@ func finalForks(t *testing.T, seed uint64, blocks int) *chaintest.Peers {
 // so do all who follow, in whatever order blocks come, with restarts in between, or with what is
 // irreversible alone; and the log replays to the same.
 func TestFollowersOfAChainThatGoesOverAgree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		p := finalForks(t, seed, 150)
 		head := p.Chain(0).Head()

@@ -12,6 +12,9 @@ import (
 
 // The state is saved when the blocks since the last time would take long to be applied again.
 func TestTheStateIsSavedByTheWorkThatRecoveryWouldBe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	c := theChain(t)
 	for _, x := range []struct {
 		name     string

@@ -97,6 +97,9 @@ func tear(t *testing.T, r *rand.Rand, name string) string {
 // What a power cut, a full disk or an operator with a backup leaves is started from,
 // or refused with the remedy, which works.
 func TestDamagedFoldersAreMendedOrRefusedWithTheRemedy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	t.Parallel() // waits for the disk
 	c := theChain(t)
 	r := rand.New(rand.NewPCG(*seedFlag, 9))

@@ -91,6 +91,9 @@ func (n *networked) await(t *testing.T, num uint32) {
 // The only producer of a network is killed, and starts again without its last blocks, which others have voted for. It
 // gets them from its peers, and the network goes on.
 func TestAProducerThatLostItsLastBlocksGoesOnFromThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	t.Parallel() // waits for blocks
 	const lost = 4
 	p := finalPeers(t, 3)

@@ -55,6 +55,9 @@ func startNodeosIn(
 
 // Real nodeos greets us, is synced from, relays to us, and another one syncs from us.
 func TestNodeosIsAPeer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

@@ -10,6 +10,9 @@ import (
 // Strangers choose names: what is kept of them is bounded, goes when it has decayed, and
 // a large bill outlives any number of small ones.
 func TestNamesThatStrangersChooseAreForgotten(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	const decay = time.Hour
 	s, now := newSubjectiveBilling(decay), time.Unix(1_700_000_000, 0)
 	debtor, payer := types.N("debtor"), types.N("payer")

@@ -96,6 +96,9 @@ func entryOf(t *testing.T, l *shiplog.Log, num uint32) (types.Checksum256, []byt
 // A replica's histories have, of all blocks from its snapshot on, what the node's have, over forks and the change to
 // Savanna's rules.
 func TestReplicasHaveTheNodesHistories(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	p := forks(t, *seedFlag, 150)
 	r := rand.New(rand.NewPCG(*seedFlag, 8))
 	t.Logf("repeat with -replica.seed=%d", *seedFlag)

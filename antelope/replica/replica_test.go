@@ -228,6 +228,9 @@ func hash(t *testing.T, c *chain.Chain) types.Checksum256 {
 // Replicas on all engines that begin at any block of a chain with forks, and hear of it now and then, have after
 // each time the node's rows, header states, irreversible block and hash.
 func TestReplicasHaveTheNodesState(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	p := forks(t, *seedFlag, 150)
 	r := rand.New(rand.NewPCG(*seedFlag, 7))
 	t.Logf("repeat with -replica.seed=%d", *seedFlag)

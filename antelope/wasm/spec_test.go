@@ -124,6 +124,9 @@ func specApply(t *testing.T, v engine, module []byte, code encoder, wide bool) e
 }
 
 func TestTheSpecificationHolds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/tetratelabs/wazero").Output()
 	if err != nil {
 		t.Skip("the module cache cannot be asked:", err)

@@ -141,6 +141,9 @@ func (s spilling) agree(t *testing.T, all []engine) {
 }
 
 func TestWhatIsSpilledFitsTheCompilersStack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	all := engines(t)
 	for _, s := range []spilling{
 		{70, 1000, 248, byCalls, false, false}, {2, 20, 250, byCalls, true, false}, {40, 300, 120, byCalls, false, true},

@@ -64,6 +64,14 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// Those in testdata/bench measure, and make what they measure first.
+func TestBenchScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
+	testscript.Run(t, params("testdata/bench", "none"))
+}
+
 func params(dir, name string) testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,

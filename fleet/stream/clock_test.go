@@ -85,6 +85,9 @@ func TestAServersClockIsSetBack(t *testing.T) {
 // A server whose clock is set forward ends the publisher's place, and all messages that are too old then. The fleet goes
 // on, and replicas can begin again long before the next snapshot is due.
 func TestAServersClockIsSetForward(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	t.Parallel()
 	r := seeded(t)
 	o, s := fleetOf(t, t.TempDir())

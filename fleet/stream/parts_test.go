@@ -69,6 +69,9 @@ func TestPartsWaitForTheirReader(t *testing.T) {
 
 // A server that is started again goes on.
 func TestPartsGoOnAfterARestart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	t.Parallel()
 	o := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
 	r, s, want := object(t, 5*partBytes, o)

@@ -66,6 +66,9 @@ type promise struct {
 // A power cut at any write leaves a chain that opens by itself with all that was synced,
 // and goes on to the same blocks.
 func TestAPowerCutAtAnyWriteLosesNothingSynced(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	for _, c := range []struct {
 		name string
 		disk vfs.FS

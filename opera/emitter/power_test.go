@@ -50,6 +50,9 @@ type home struct {
 // time, and again while they recover, nobody signs twice, all agree about the blocks that
 // anybody was ever told of, and once the power is back there are new ones.
 func TestANetworkOutlivesPowerCuts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	s := seed(t)
 	ends, worlds, events, blocks, epochs := map[string]int{}, uint64(0), 0, 0, 0
 	for states := 0; states < 3**crashStates; worlds++ {

@@ -185,6 +185,9 @@ func TestAnswersWithStatesHaveABound(t *testing.T) {
 // Peers that ask for states, take no answer and go give their places back: who reads their requests
 // waits for room among them when who answers has ended.
 func TestPlacesOfPeersThatAskForStatesAndGoAreFree(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	l := openLedger(t, t.TempDir(), 1)
 	fill(t, l)
 	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) { o.Notice, o.States = nil, NewStates(l.Chain.Chain) })

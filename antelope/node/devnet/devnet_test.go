@@ -290,6 +290,9 @@ func (d *devnet) final(after uint32) {
 // The only finalizer's votes make a transfer final within two blocks; the next start goes on voting,
 // also without being told.
 func TestAChainWithInstantFinality(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	dir := filepath.Join(t.TempDir(), "chain")
 	for _, args := range [][]string{{"--savanna"}, {"--savanna"}, nil} {
 		d := start(t, dir, args...)

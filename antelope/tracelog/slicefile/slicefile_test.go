@@ -142,6 +142,9 @@ func live(t *testing.T, l *Log, r *rand.Rand, disk *recordfs.FS) (list []saved) 
 // After a power cut at any moment, whatever of the writes before it survived, a chain that
 // goes on from its last saved state has all its blocks in the traces.
 func TestAPowerCutLeavesNoGap(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	s := seed(t)
 	mem := memfs.New()
 	disk := recordfs.New(mem)

@@ -98,6 +98,9 @@ func read(t *testing.T, mem *memfs.FS, path string) []byte {
 // is the one that was there. Of other files damage is found or read over, and nothing fails;
 // what is mended is sound.
 func TestADamagedByteIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; not with -short")
+	}
 	r := rand.New(rand.NewPCG(seed(t), 9))
 	mended := 0
 	for range 300 {
