@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"gopkg.in/yaml.v2"
+	"go.yaml.in/yaml/v3"
 )
 
 // schemas are the JSON schemas of an OpenRPC document by their names.
@@ -205,6 +205,10 @@ func plainYAML(v any) any {
 			all[fmt.Sprint(name)] = plainYAML(x)
 		}
 		return all
+	case map[string]any:
+		for name, x := range v {
+			v[name] = plainYAML(x)
+		}
 	case []any:
 		for i := range v {
 			v[i] = plainYAML(v[i])
@@ -259,7 +263,7 @@ func readAPIs(t *testing.T, dir string) (s schemas, results map[string]any) {
 
 // A value that is wrong is found wrong, and where.
 func TestSchemasFindWhatIsWrong(t *testing.T) {
-	s := schemas{"hex": plainYAML(map[any]any{"type": "string", "pattern": "^0x[0-9a-f]*$"})}
+	s := schemas{"hex": map[string]any{"type": "string", "pattern": "^0x[0-9a-f]*$"}}
 	const text = `
 type: object
 required: [a]
