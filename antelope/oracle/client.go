@@ -123,12 +123,6 @@ func (c *Client) Pause(ctx context.Context) error {
 	return c.Call(ctx, "/v1/producer/pause", struct{}{}, nil)
 }
 
-// Paused tells whether production is paused, by somebody or because others' votes are missing.
-func (c *Client) Paused(ctx context.Context) (paused bool, err error) {
-	err = c.Call(ctx, "/v1/producer/paused", struct{}{}, &paused)
-	return paused, err
-}
-
 // Resume goes on producing.
 func (c *Client) Resume(ctx context.Context) error {
 	return c.Call(ctx, "/v1/producer/resume", struct{}{}, nil)

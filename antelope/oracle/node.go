@@ -176,8 +176,9 @@ func genesisJSON(g *types.Genesis) []byte {
 // its plugins have named what they answer, so the last of them is asked.
 func (n *Node) Await(ctx context.Context) error {
 	var last error
+	var paused bool
 	for end := time.Now().Add(patience); time.Now().Before(end); {
-		if _, last = n.Paused(ctx); last == nil {
+		if last = n.Call(ctx, "/v1/producer/paused", struct{}{}, &paused); last == nil {
 			if _, last = n.Info(ctx); last == nil {
 				return nil
 			}

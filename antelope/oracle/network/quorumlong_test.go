@@ -20,11 +20,14 @@ type storm struct {
 	random *rand.Rand
 }
 
-// some are members in a random order, one at least.
+// some are members in a random order, two at least. A chain with one producer, of Spring, that starts again can stand
+// still for ever, by rules of Spring. Either the producer waits for votes that nobody sends again
+// (production_pause_vote_tracker.hpp), or it goes on from the head that it had, and never applies the others' better
+// blocks, which it does only while it does not produce (producer_plugin.cpp, start_block).
 func (s *storm) some() []*Member {
 	list := slices.Clone(s.q.Members())
 	s.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return list[:1+s.random.IntN(len(list))]
+	return list[:2+s.random.IntN(len(list)-1)]
 }
 
 // Finalizers of each member, and the most of a policy.
@@ -74,27 +77,6 @@ func (s *storm) next() string {
 	return fmt.Sprintf("%d producers", len(list))
 }
 
-// resume does what an operator does if nobody produces any more: it resumes the nodes that wait for votes. Who comes
-// back as the only producer, and learns of a last block that it was not there for, waits for votes for that block, which
-// nobody sends again (Spring: production_pause_vote_tracker.hpp).
-func (s *storm) resume() {
-	t, q := s.t, s.q
-	t.Helper()
-	i, err := q.Members()[0].Info(t.Context())
-	must(t, err)
-	if q.Final(t.Context(), i.HeadNum+1, 25*time.Second) == nil {
-		return
-	}
-	for _, m := range q.Members() {
-		paused, err := m.Paused(t.Context())
-		must(t, err)
-		if paused {
-			must(t, m.Resume(t.Context()))
-			t.Log(m.Name, "waited for votes, and is resumed")
-		}
-	}
-}
-
 // Whatever happens to nodes and links, and whoever is a finalizer or a producer, all nodes come to the
 // same blocks, states and answers, and blocks become irreversible.
 func TestBothFinaliseThroughAStorm(t *testing.T) {
@@ -114,7 +96,6 @@ func TestBothFinaliseThroughAStorm(t *testing.T) {
 	for end := time.Now().Add(*quorumFlag); time.Now().Before(end) && !t.Failed(); {
 		for range 3 {
 			t.Log(s.next())
-			s.resume()
 			finalise(t, q)
 		}
 		from = agree(t, q, from)
