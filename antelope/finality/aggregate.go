@@ -50,14 +50,7 @@ func (v *votes) maxWeak() uint64 {
 }
 
 // index is the place of a key, -1 if it is not in the policy.
-func (v *votes) index(key *types.BLSPublicKey) int {
-	for i := range v.policy.Finalizers {
-		if v.policy.Finalizers[i].Key == *key {
-			return i
-		}
-	}
-	return -1
-}
+func (v *votes) index(key *types.BLSPublicKey) int { return placeOf(v.policy, key) }
 
 func (v *votes) has(i int) bool { return v.strong.set[i] || v.weak.set[i] }
 

@@ -28,6 +28,9 @@ type signerSet struct {
 
 // sum is that of the keys whose bits are set; false as [crypto.SumBLSKeys] tells it.
 func (s *signerSets) sum(p *types.FinalizerPolicy, bits *types.Bitset) (crypto.BLSKeySum, bool) {
+	if s == nil {
+		return crypto.SumBLSKeys(keysOf(p, bits))
+	}
 	set := signerSet{weakref.Make(p), bits.Digest()}
 	if sum, ok := s.find(set); ok {
 		return sum, true
@@ -40,9 +43,6 @@ func (s *signerSets) sum(p *types.FinalizerPolicy, bits *types.Bitset) (crypto.B
 }
 
 func (s *signerSets) find(set signerSet) (sum crypto.BLSKeySum, ok bool) {
-	if s == nil {
-		return sum, false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sum, ok = s.sums[set]
@@ -51,9 +51,6 @@ func (s *signerSets) find(set signerSet) (sum crypto.BLSKeySum, ok bool) {
 
 // remember forgets another set, any of them, if there are too many.
 func (s *signerSets) remember(set signerSet, sum crypto.BLSKeySum) {
-	if s == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sums == nil {

@@ -275,22 +275,27 @@ func empty(p *types.ProposerPolicy) bool { return p != nil && len(p.Schedule.Pro
 
 // IsFinalizer tells whether votes of a key count for the block.
 func (s *State) IsFinalizer(k types.BLSPublicKey) bool {
-	return slices.ContainsFunc(s.Policies(), func(p *types.FinalizerPolicy) bool { return placeOf(p, k) >= 0 })
+	return slices.ContainsFunc(s.Policies(), func(p *types.FinalizerPolicy) bool { return placeOf(p, &k) >= 0 })
 }
 
 // placeOf is the place of a key in a policy, -1 if it is not there.
-func placeOf(p *types.FinalizerPolicy, k types.BLSPublicKey) int {
-	return slices.IndexFunc(p.Finalizers, func(f types.Finalizer) bool { return f.Key == k })
+func placeOf(p *types.FinalizerPolicy, k *types.BLSPublicKey) int {
+	for i := range p.Finalizers { // not by value: a finalizer is large
+		if p.Finalizers[i].Key == *k {
+			return i
+		}
+	}
+	return -1
 }
 
 // VotedStrongly tells whether a strong certificate for the block, which was checked, has a vote of a key.
 func (s *State) VotedStrongly(k types.BLSPublicKey, qc *types.QuorumCertificate) bool {
-	if i := placeOf(s.Finalizers, k); i >= 0 && has(qc.Active.Strong, i) {
+	if i := placeOf(s.Finalizers, &k); i >= 0 && has(qc.Active.Strong, i) {
 		return true
 	}
 	if s.Pending == nil || qc.Pending == nil {
 		return false
 	}
-	i := placeOf(s.Pending.Policy, k)
+	i := placeOf(s.Pending.Policy, &k)
 	return i >= 0 && has(qc.Pending.Strong, i)
 }
