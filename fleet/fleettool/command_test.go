@@ -19,7 +19,7 @@ func survey() *stream.Survey {
 		Fleet:     "mainnet",
 		Publisher: &stream.Publishing{Node: "aa", Line: 1, Head: fleet.Point{Revision: 100, ID: fleet.ID{1}}, Final: fleet.Point{Revision: 90, ID: fleet.ID{2}}},
 		Moves:     stream.Kept{Messages: 3, Bytes: 4000, First: at.Add(-time.Hour), Last: at, Copies: 3, Leader: "n1", Missing: []string{"n3"}},
-		Snapshots: stream.Kept{Copies: 3},
+		Snapshots: stream.Kept{Copies: 3}, Missing: []string{"n2", "n3"},
 		Newest:    &stream.Snapshot{Point: fleet.Point{Revision: 80, ID: fleet.ID{3}}, Bytes: 1000, RowsSum: fleet.RowsSum{Rows: 10}, Made: at.Add(-time.Minute)},
 		Members: []stream.Member{
 			{Role: "node", Node: "aa", Host: "one", Process: 7, Since: at, Publishing: true, Head: fleet.Point{Revision: 101}},
@@ -38,6 +38,7 @@ irreversible     block 90 (` + id("02") + `)
 moves            3 messages, 4000 bytes, from 1h0m0s ago to 0s ago; copies: 3, led by n1, missing or behind: n3
 snapshots        0 messages, 0 bytes; copies: 3
 newest snapshot  block 80 (` + id("03") + `), 1000 bytes, 10 rows, made 1m0s ago
+incomplete       n2, n3, missing or behind: end no other server before they have all
 
 member            host  process  since                block  behind
 node (publishes)  one   7        2026-11-28 12:00:00  101    0

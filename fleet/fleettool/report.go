@@ -41,6 +41,9 @@ func writeText(w io.Writer, s *stream.Survey, now time.Time) error {
 	} else {
 		line("newest snapshot\tnone")
 	}
+	if len(s.Missing) > 0 {
+		line("incomplete\t%s, missing or behind: end no other server before they have all", strings.Join(s.Missing, ", "))
+	}
 	line("")
 	line("member\thost\tprocess\tsince\tblock\tbehind")
 	for i := range s.Members {

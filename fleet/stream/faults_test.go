@@ -258,3 +258,55 @@ func TestAnotherChainHasTheName(t *testing.T) {
 	}
 	other.feed(t, strange, 0, "the reason why it does not publish", func() bool { return log.count("the fleet has another chain") > 0 })
 }
+
+// A server that says it is there, and gives nothing of what it has got or should have: the replica asks anew.
+func TestAServerGivesNothing(t *testing.T) {
+	t.Parallel()
+	r := seeded(t)
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	script := newScript(r, 30000, 6)
+	n := newNode(t, 1<<30)
+	g := newGroup(t)
+	defer g.stop() // before the stores are closed
+	g.run(NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: time.Hour}).Run)
+	x := &replica{t: t}
+	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
+	next := n.feed(t, script, 0, "the replica begins", func() bool { _, begun := x.standing(); return begun })
+	next = n.feed(t, script, next, "the replica at the head", atHead(n, x))
+
+	f, err := NewFollower(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Close)
+	rooms, err := f.find(t.Context(), f.js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paused := 0
+	list := rooms.moves.ListConsumers(t.Context())
+	for c := range list.Info() { // one that is paused goes on to say that it is there
+		if _, err := rooms.moves.PauseConsumer(t.Context(), c.Name, time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		paused++
+	}
+	if list.Err() != nil || paused != 1 {
+		t.Fatalf("%d consumers are paused: %v", paused, list.Err())
+	}
+	there, _ := x.standing()
+	end, goesOn := time.Now().Add(6*silentTime), false
+	next = n.feed(t, script, next, "the replica goes on", func() bool {
+		at, begun := x.standing()
+		goesOn = begun && at.Revision > there.Revision+10
+		return goesOn || time.Now().After(end)
+	})
+	if !goesOn {
+		t.Fatal("the replica waits for ever")
+	}
+	n.feed(t, script, next, "the replica at the head", atHead(n, x))
+	if x.images != 1 {
+		t.Errorf("the replica has loaded %d snapshots", x.images)
+	}
+}

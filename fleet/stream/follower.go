@@ -214,15 +214,20 @@ func (f *Follower) follow(ctx context.Context, replica Replica) error {
 // search returns the sequence of the first message of a move that leads to a revision or beyond, as far as
 // moves lead forward, and of the last message.
 func (r *rooms) search(ctx context.Context, revision uint64) (from, last uint64, err error) {
-	info, err := r.moves.Info(ctx)
+	first, last, err := r.span(ctx)
 	if err != nil {
-		return 0, 0, fmt.Errorf("read the state of the stream: %w", err)
+		return 0, 0, err
 	}
-	low, high := max(1, info.State.FirstSeq), info.State.LastSeq+1
+	low, high := max(1, first), last+1
 	for low < high {
 		middle := low + (high-low)/2
 		m, err := r.moves.GetMsg(ctx, middle)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			if first, _, err := r.span(ctx); err != nil {
+				return 0, 0, err
+			} else if first <= middle { // any server answers that has a copy, also one whose copy stands still
+				return 0, 0, fmt.Errorf("read message %d: a server of the stream has not got it", middle)
+			}
 			low = middle + 1 // it was dropped meanwhile
 			continue
 		}
@@ -239,7 +244,16 @@ func (r *rooms) search(ctx context.Context, revision uint64) (from, last uint64,
 			low = middle + 1
 		}
 	}
-	return low, info.State.LastSeq, nil
+	return low, last, nil
+}
+
+// span returns the sequences of the stream's first and last message, as the server knows them that takes what is new.
+func (r *rooms) span(ctx context.Context) (first, last uint64, err error) {
+	info, err := r.moves.Info(ctx)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read the state of the stream: %w", err)
+	}
+	return info.State.FirstSeq, info.State.LastSeq, nil
 }
 
 // walk goes through the stream's messages.
@@ -271,11 +285,18 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 	come := receive(messages, ended)
 	idle := time.NewTicker(idleTime)
 	defer idle.Stop()
+	next, look := from, time.Now().Add(silentTime)
 	for {
 		var m jetstream.Msg
 		select {
-		case <-idle.C:
+		case now := <-idle.C:
 			w.verify.idle()
+			if now.After(look) {
+				if _, last, err := w.span(ctx); err == nil && last >= next {
+					return fmt.Errorf("read the stream: message %d is there, and does not come", next)
+				}
+				look = time.Now().Add(silentTime)
+			}
 			continue
 		case r := <-come:
 			if r.err != nil {
@@ -288,6 +309,7 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 			return fmt.Errorf("read the stream: %w", err)
 		}
 		at := about.Sequence.Stream
+		next, look = at+1, time.Now().Add(silentTime)
 		if err := w.read(ctx, m.Data()); err != nil {
 			return fmt.Errorf("message %d: %w", at, err)
 		}
@@ -305,10 +327,16 @@ const (
 	pullHeartbeat = time.Second
 )
 
+// silentTime is after how much time without a message a replica asks whether there are some. A server whose copy of the
+// stream stands still goes on to say that it is there.
+const silentTime = 5 * time.Second
+
 // messages begins to read the stream from a sequence on. Who calls it stops it.
 func (r *rooms) messages(ctx context.Context, from uint64) (jetstream.MessagesContext, error) {
 	c, err := r.moves.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from,
+		// The library tries again with the same name, which stays with a server that does not answer, and says nothing.
+		MaxResetAttempts: 1,
 	})
 	var messages jetstream.MessagesContext
 	if err == nil {

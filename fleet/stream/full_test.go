@@ -190,11 +190,11 @@ func TestAFullDiskInACluster(t *testing.T) {
 			missing = err.Error()
 			return false
 		}
-		if text := fmt.Sprint(s.Moves.Leader, s.Moves.Missing); text != missing {
+		if text := fmt.Sprint(s.Moves.Leader, s.Missing); text != missing {
 			missing = text
 			t.Log(leader, text)
 		}
-		return len(s.Moves.Missing) == 0
+		return len(s.Missing) == 0
 	})
 	c.stop((leader + 1 + r.IntN(2)) % 3)
 	goesOn("without another one")

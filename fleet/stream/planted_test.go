@@ -18,5 +18,6 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"the next publisher drops older snapshots", "snapshot.go", "x = seenOlder{now, s.most}", "x = seenOlder{at: now}"},
 		{"an answer that does not come is not missed", "publisher.go", "time.Since(w.since) < requestTime", "true"},
 		{"a snapshot that failed keeps its room", "turn.go", "return object == s.Object", "return false"},
-	}, "-run=Clock|OldWord|AnAnswerThat|HadNoRoom", "-timeout=4m")
+		{"nobody asks whether there is what does not come", "follower.go", "err == nil && last >= next", "err == nil && last >= next && false"},
+	}, "-run=Clock|OldWord|AnAnswerThat|HadNoRoom|GivesNothing", "-timeout=4m")
 }

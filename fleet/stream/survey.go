@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,9 @@ type Survey struct {
 	Moves     Kept        `json:"moves"`
 	Snapshots Kept        `json:"snapshots"` // by the servers; zero if they are in a folder
 	Newest    *Snapshot   `json:"newest"`    // null for none
+	// Missing are the servers that are not there, or behind, with a copy of anything that the fleet keeps: of its buckets
+	// too. While there is one, another one that ends may leave too few.
+	Missing []string `json:"missing"`
 	Members   []Member    `json:"members"`
 }
 
@@ -66,6 +70,9 @@ func Look(ctx context.Context, o Options, members time.Duration) (*Survey, error
 			return nil, err
 		}
 	}
+	if s.Missing, err = o.missing(ctx, js, s.Moves.Missing, s.Snapshots.Missing); err != nil {
+		return nil, err
+	}
 	switch newest, err := r.newest(ctx); {
 	case err == nil:
 		s.Newest = &newest
@@ -88,6 +95,25 @@ func (o *Options) await(ctx context.Context, conn *nats.Conn) error {
 		}
 	}
 	return nil
+}
+
+// missing adds the servers that are missing of the buckets to lists of others.
+func (o *Options) missing(ctx context.Context, js jetstream.JetStream, lists ...[]string) ([]string, error) {
+	for _, bucket := range []string{o.leaseBucket(), o.snapshotBucket()} {
+		name := "KV_" + bucket // in which a bucket keeps its keys, by NATS' ADR-8
+		st, err := js.Stream(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("open stream %s: %w", name, err)
+		}
+		k, err := kept(ctx, st)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, k.Missing)
+	}
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 func kept(ctx context.Context, st jetstream.Stream) (Kept, error) {
