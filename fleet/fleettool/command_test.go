@@ -20,7 +20,7 @@ func survey() *stream.Survey {
 		Publisher: &stream.Publishing{Node: "aa", Line: 1, Head: fleet.Point{Revision: 100, ID: fleet.ID{1}}, Final: fleet.Point{Revision: 90, ID: fleet.ID{2}}},
 		Moves:     stream.Kept{Messages: 3, Bytes: 4000, First: at.Add(-time.Hour), Last: at, Copies: 3, Leader: "n1", Missing: []string{"n3"}},
 		Snapshots: stream.Kept{Copies: 3}, Missing: []string{"n2", "n3"},
-		Newest:    &stream.Snapshot{Point: fleet.Point{Revision: 80, ID: fleet.ID{3}}, Bytes: 1000, RowsSum: fleet.RowsSum{Rows: 10}, Made: at.Add(-time.Minute)},
+		Newest: &stream.Snapshot{Point: fleet.Point{Revision: 80, ID: fleet.ID{3}}, Bytes: 1000, RowsSum: fleet.RowsSum{Rows: 10}, Made: at.Add(-time.Minute)},
 		Members: []stream.Member{
 			{Role: "node", Node: "aa", Host: "one", Process: 7, Since: at, Publishing: true, Head: fleet.Point{Revision: 101}},
 			{Role: "node", Node: "bb", Host: "two", Process: 8, Since: at, Head: fleet.Point{Revision: 100}},

@@ -22,7 +22,7 @@ type Survey struct {
 	// Missing are the servers that are not there, or behind, with a copy of anything that the fleet keeps: of its buckets
 	// too. While there is one, another one that ends may leave too few.
 	Missing []string `json:"missing"`
-	Members   []Member    `json:"members"`
+	Members []Member `json:"members"`
 }
 
 // Kept is what the servers keep of something.
