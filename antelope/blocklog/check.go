@@ -47,7 +47,7 @@ func (l *Log) check(sp *span) error {
 		case ok && known == sum:
 			continue
 		case ok:
-			return damaged(num, sp.positions[i], sp.path, "it is not what was appended or read there before")
+			return unread(num, sp)
 		}
 		id, err := l.checkBlock(sp, i, b)
 		if err != nil {
@@ -62,6 +62,39 @@ func (l *Log) check(sp *span) error {
 		l.sums.set(num, sum)
 	}
 	return nil
+}
+
+// checkUnnamed returns an error if a block of a span is certainly not what was appended in what no hash of another
+// block covers: in what else it is, whoever executes it finds out.
+func (l *Log) checkUnnamed(sp *span) error {
+	if sp.path == "" {
+		return nil
+	}
+	b, num := sp.block(0), sp.first
+	sum := crc32.Checksum(b, castagnoli)
+	known, ok := l.sums.get(num)
+	if ok && known == sum {
+		return nil
+	}
+	if ok {
+		return unread(num, sp)
+	}
+	record := l.stored.read(num, 1)
+	if binary.LittleEndian.Uint64(record) == 0 {
+		return nil
+	}
+	x := inspectors.Get().(*inspector) //nolint:forcetypeassert // it holds nothing else
+	defer inspectors.Put(x)
+	h, err := x.header(b)
+	if named, was := recorded(record, &h.id); err == nil && named && was != sum {
+		return damaged(num, sp.positions[0], sp.path, "%s", unlike(l.stored.path))
+	}
+	return nil
+}
+
+// unread says that a block is another one than before.
+func unread(num uint32, sp *span) error {
+	return damaged(num, sp.positions[num-sp.first], sp.path, "it is not what was appended or read there before")
 }
 
 // unlike says that only the checksum of a block in a file tells it from what was appended.
@@ -170,26 +203,43 @@ func (x *inspector) inspect(b []byte) (link, error) {
 	return is.link, err
 }
 
-// first inspects the block that b begins with.
-func (x *inspector) first(b []byte) (inspected, error) {
+// header is what a packed block's header says.
+type header struct {
+	link
+	transactions types.Checksum256 // the root of their receipts
+	proper       bool              // it follows Savanna's rules, whose tree is another
+}
+
+// header reads the header that a packed block begins with.
+func (x *inspector) header(b []byte) (header, error) {
 	r := &x.reader
 	r.Reset(b)
+	var h header
 	r.Raw(linkBytes)
-	var root types.Checksum256
-	root.Read(r)
+	h.transactions.Read(r)
 	r.Raw(32) // the actions' root
-	proper := r.Uint32() == types.ProperSchedule
+	h.proper = r.Uint32() == types.ProperSchedule
 	if r.Bool() {
 		new(types.LegacySchedule).Read(r)
 	}
 	skipExtensions(r)
 	if r.Err() != nil {
-		return inspected{}, r.Err()
+		return header{}, r.Err()
 	}
-	header := r.Offset()
-	l := link{id: sha256.Sum256(b[:header]), previous: *previousOf(b)}
-	l.num = types.BlockNum(l.previous) + 1
-	binary.BigEndian.PutUint32(l.id[:], l.num)
+	h.link = link{id: sha256.Sum256(b[:r.Offset()]), previous: *previousOf(b)}
+	h.num = types.BlockNum(h.previous) + 1
+	binary.BigEndian.PutUint32(h.id[:], h.num)
+	return h, nil
+}
+
+// first inspects the block that b begins with.
+func (x *inspector) first(b []byte) (inspected, error) {
+	h, err := x.header(b)
+	if err != nil {
+		return inspected{}, err
+	}
+	r := &x.reader
+	head := r.Offset()
 	var signature types.Signature
 	signature.Read(r)
 	n := r.Count(1)
@@ -203,8 +253,8 @@ func (x *inspector) first(b []byte) (inspected, error) {
 	if r.Err() != nil {
 		return inspected{}, r.Err()
 	}
-	is := inspected{link: l, size: r.Offset(), unnamed: r.Offset() - header - receipts}
-	return is, rooted(root, x.leaves, proper)
+	is := inspected{link: h.link, size: r.Offset(), unnamed: r.Offset() - head - receipts}
+	return is, rooted(h.transactions, x.leaves, h.proper)
 }
 
 // rooted is an error unless a header's root is that of receipts; proper says that the block follows

@@ -132,11 +132,16 @@ func (s *sumsFile) offset(num uint32) int64 {
 	return sumsHeaderBytes + int64(num-s.first)*sumBytes
 }
 
+// recorded returns the checksum of a record; named tells whether it is that of a block with an id.
+func recorded(record []byte, id *types.Checksum256) (named bool, sum uint32) {
+	sum = binary.LittleEndian.Uint32(record)
+	var b [sumBytes]byte
+	return string(appendSum(b[:0], id, sum)) == string(record), sum
+}
+
 // refutes tells whether the record of a block says that it is not what was appended.
 func (s *sumsFile) refutes(record []byte, num uint32, id *types.Checksum256, sum uint32) bool {
-	was := binary.LittleEndian.Uint32(record)
-	var b [sumBytes]byte
-	if string(appendSum(b[:0], id, was)) == string(record) {
+	if named, was := recorded(record, id); named {
 		return was != sum
 	}
 	if binary.LittleEndian.Uint64(record) != 0 {

@@ -19,8 +19,10 @@ type BlockLog interface {
 	First() uint32
 	// Read returns a block, decoded. A block that the log does not have is an error.
 	Read(num uint32) (*types.SignedBlock, error)
-	// ReadRaw returns a packed block, which the caller must not change.
+	// ReadRaw returns a packed block, which the caller must not change. A damaged one is an error.
 	ReadRaw(num uint32) ([]byte, error)
+	// ReadToExecute is ReadRaw for who executes the block: a damaged one may be no error.
+	ReadToExecute(num uint32) ([]byte, error)
 	// Where says in which file a block is, and at which offset, for a message.
 	Where(num uint32) string
 }

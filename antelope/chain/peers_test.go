@@ -114,6 +114,8 @@ func (l *memoryLog) ReadRaw(num uint32) ([]byte, error) {
 	return b.Append(nil), nil
 }
 
+func (l *memoryLog) ReadToExecute(num uint32) ([]byte, error) { return l.ReadRaw(num) }
+
 // memoryReversible is the other half.
 type memoryReversible struct{ *memoryLog }
 

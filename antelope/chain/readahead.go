@@ -50,7 +50,7 @@ func (r *resumption) startReadAhead(first, last uint32) *readAhead {
 		defer close(work)
 		for n := first; n <= last; n++ {
 			place := make(chan unpackedBlock, 1)
-			raw, err := r.logs.blocks.ReadRaw(n)
+			raw, err := r.logs.blocks.ReadToExecute(n)
 			weight := min(int64(len(raw)), aheadBytes)
 			if room.Acquire(ctx, weight) != nil {
 				return

@@ -165,19 +165,24 @@ func (r *resumption) replayLog() error {
 	feed := r.startReadAhead(r.head.BlockNum+1, last)
 	defer feed.stop()
 	done := Progress{Block: r.head.BlockNum, Last: last}
+	var first uint32 // block of the batch
 	for b := range feed.blocks {
+		num := r.head.BlockNum + 1
+		if !r.batch.joins() {
+			first = num
+		}
 		if b.err != nil {
-			return errors.Join(b.err, r.endBatch())
+			return errors.Join(r.blame(b.err, num, num), r.endBatch())
 		}
 		r.batch.open = !r.opt.DisableReplayOpts && r.hooks.tracer == nil && !r.hooks.records
 		if err := r.Replay(b.block, b.candidates, execute.Irreversible); err != nil {
-			return errors.Join(err, r.dropBatch())
+			return errors.Join(r.blame(err, first, num), r.dropBatch())
 		}
 		stop := context.Cause(r.ctx)
 		done.Finished = !r.batch.open || r.batch.full() || stop != nil || b.block.BlockNum() == last
 		if done.Finished {
 			if err := r.endBatch(); err != nil {
-				return err
+				return r.blame(err, first, num)
 			}
 		}
 		done.Block++
@@ -196,6 +201,16 @@ func (r *resumption) replayLog() error {
 		return fmt.Errorf("replay stopped at block %d of %d: %w", r.head.BlockNum, last, context.Cause(r.ctx))
 	}
 	return nil
+}
+
+// blame returns why blocks of the log cannot be replayed: what is damaged among them, or else err.
+func (r *resumption) blame(err error, first, last uint32) error {
+	for num := first; num <= last; num++ {
+		if _, damage := r.logs.blocks.ReadRaw(num); damage != nil {
+			return fmt.Errorf("read the block log to replay it: %w", damage)
+		}
+	}
+	return err
 }
 
 // reapply applies reversible blocks. One that does not link, or is not valid, is

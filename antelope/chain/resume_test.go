@@ -21,11 +21,11 @@ type cancelling struct {
 	cancel func()
 }
 
-func (l *cancelling) ReadRaw(num uint32) ([]byte, error) {
+func (l *cancelling) ReadToExecute(num uint32) ([]byte, error) {
 	if num == l.at {
 		l.cancel()
 	}
-	return l.memoryLog.ReadRaw(num)
+	return l.memoryLog.ReadToExecute(num)
 }
 
 func TestACancelledReplayDoesNotPassForAWholeOne(t *testing.T) {

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -70,19 +71,20 @@ func TestADamagedBlockIsServedToNobodyAndTold(t *testing.T) {
 	}
 }
 
-// A replay names the file and the offset of a block that was damaged, and does not apply it.
+// A replay names the file and the offset of a block that was damaged, wherever in the block, and does not apply it.
 func TestAReplayNamesTheBlockThatIsDamaged(t *testing.T) {
 	c := theChain(t)
 	s := rand.Uint64()
 	t.Logf("seed %d", s)
 	r := rand.New(rand.NewPCG(s, 1))
-	for range 4 {
+	for range 8 {
 		o := wholeNode(t, c)
 		n := mustStart(t, o)
 		last, _, _ := n.log.Head()
 		num := 2 + r.Uint32N(last-3)
 		at, _, err := n.log.Position(num)
-		if err != nil {
+		next, _, err2 := n.log.Position(num + 1)
+		if err := errors.Join(err, err2); err != nil {
 			t.Fatal(err)
 		}
 		if err := n.Close(); err != nil {
@@ -93,11 +95,12 @@ func TestAReplayNamesTheBlockThatIsDamaged(t *testing.T) {
 		if n, err = Open(context.Background(), o); err != nil {
 			t.Fatal(err)
 		}
-		flipByte(t, path, int64(at)+20+int64(r.IntN(90))) // what opening looks at is another test's
+		hurt := int64(at) + int64(r.Uint64N(next-at-8)) // without the offset that follows it
+		flipByte(t, path, hurt)
 		err = n.Start(context.Background())
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "offset") ||
 			strings.Contains(err.Error(), "unlinkable") {
-			t.Errorf("block %d at offset %d: %v", num, at, err)
+			t.Errorf("block %d at offset %d, hurt at %d: %v", num, at, hurt, err)
 		}
 		if h := n.Chain().Head(); h != nil && h.BlockNum >= num {
 			t.Errorf("block %d was damaged, and the head is %d", num, h.BlockNum)
