@@ -1,8 +1,6 @@
 package finality
 
 import (
-	"sync"
-
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 )
@@ -118,19 +116,15 @@ func (v *votes) signature(all bool) types.QCSignature {
 // uses it.
 type Aggregate struct {
 	block           types.Checksum256
-	signers         *signerSets
-	strongMessage   func() crypto.BLSMessage // what votes sign, made when the first such vote comes
-	weakMessage     func() crypto.BLSMessage
+	known           *known
+	digest          types.Checksum256        // what votes sign
 	active, pending *votes                   // pending is nil for none
 	received        *types.QuorumCertificate // that came with a block; nil for none
 }
 
 // NewAggregate makes one for a block, without votes.
 func NewAggregate(s *State) *Aggregate {
-	digest := s.Digest()
-	a := &Aggregate{block: s.ID, signers: s.signers, active: newVotes(s.Finalizers),
-		strongMessage: sync.OnceValue(func() crypto.BLSMessage { return crypto.NewBLSMessage(digest[:]) }),
-		weakMessage:   sync.OnceValue(func() crypto.BLSMessage { return crypto.NewBLSMessage(WeakMessage(digest)) })}
+	a := &Aggregate{block: s.ID, known: s.known, digest: s.Digest(), active: newVotes(s.Finalizers)}
 	if s.Pending != nil {
 		a.pending = newVotes(s.Pending.Policy)
 	}
@@ -173,14 +167,10 @@ func (a *Aggregate) Finalizer(key *types.BLSPublicKey) *types.Finalizer {
 
 // Verify verifies the signature of a vote whose key Find has found. Any goroutine may call it at any time.
 func (a *Aggregate) Verify(x *Vote) bool {
-	message := a.strongMessage
-	if !x.Strong {
-		message = a.weakMessage
-	}
 	for _, v := range a.parts() {
 		if i := v.index(&x.Key); i >= 0 {
-			keys, ok := a.signers.sum(v.policy, types.NewBitset(len(v.policy.Finalizers), i))
-			return ok && crypto.BLSVerify([]crypto.BLSSigners{{Keys: keys, Message: message()}}, &x.Signature)
+			keys, ok := a.known.sum(v.policy, types.NewBitset(len(v.policy.Finalizers), i))
+			return ok && crypto.BLSVerify([]crypto.BLSSigners{{Keys: keys, Message: a.known.message(message{a.digest, x.Strong})}}, &x.Signature)
 		}
 	}
 	return false

@@ -120,17 +120,17 @@ func (p *Policies) Verify(qc *types.QuorumCertificate) error {
 	verify := func(policy *types.FinalizerPolicy, s *types.QCSignature) error {
 		var signers []crypto.BLSSigners
 		for _, part := range []struct {
-			bits    *types.Bitset
-			message []byte
-		}{{s.Strong, p.Finality[:]}, {s.Weak, WeakMessage(p.Finality)}} {
+			bits   *types.Bitset
+			strong bool
+		}{{s.Strong, true}, {s.Weak, false}} {
 			if part.bits == nil {
 				continue
 			}
-			keys, ok := p.signers.sum(policy, part.bits)
+			keys, ok := p.known.sum(policy, part.bits)
 			if !ok {
 				return invalidSignature()
 			}
-			signers = append(signers, crypto.BLSSigners{Keys: keys, Message: crypto.NewBLSMessage(part.message)})
+			signers = append(signers, crypto.BLSSigners{Keys: keys, Message: p.known.message(message{p.Finality, part.strong})})
 		}
 		if !crypto.BLSVerify(signers, &s.Signature) {
 			return invalidSignature()

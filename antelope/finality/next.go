@@ -26,7 +26,7 @@ func Genesis(
 	s.Proposers = &types.ProposerPolicy{Schedule: *active}
 	s.Finalizers, s.Generation = policy, policy.Generation
 	s.PendingDigest, s.PendingSince = policy.Digest(), header.Timestamp
-	s.digest, s.signers = s.computeDigest(), new(signerSets)
+	s.digest, s.known = s.computeDigest(), new(known)
 	return &s, nil
 }
 
@@ -41,7 +41,7 @@ func (s *State) Next(
 			"claim", e.Claim.Block, "before", s.Core.Claim().Block)
 	}
 	n := &State{Header: *header, Activated: s.Activated, Proposers: s.Proposers, ProposedProposers: s.ProposedProposers,
-		PendingProposers: s.PendingProposers, signers: s.signers}
+		PendingProposers: s.PendingProposers, known: s.known}
 	if len(activations) > 0 {
 		var err error
 		if n.Activated, err = s.Activated.With(activations); err != nil {

@@ -33,8 +33,8 @@ type State struct {
 	PendingDigest types.Checksum256    // of the pending finalizers, or of the active ones if none are pending
 	PendingSince  types.BlockTimestamp // when the finalizers became pending that did last
 
-	signers *signerSets       // nil remembers none
-	digest  types.Checksum256 // zero if it is to be computed
+	known  *known            // nil remembers nothing
+	digest types.Checksum256 // zero if it is to be computed
 }
 
 // Numbered is a policy with the number of the block that proposed it, or made it pending.
@@ -135,7 +135,7 @@ type Policies struct {
 	Finality types.Checksum256 // what strong votes sign
 	Active   *types.FinalizerPolicy
 	Pending  *types.FinalizerPolicy // nil for none
-	signers  *signerSets
+	known    *known
 }
 
 // activeGeneration is the generation of the finalizers active at this block or at one that the core
@@ -164,7 +164,7 @@ func (s *State) PoliciesOf(num uint32) (p Policies, ok bool) {
 
 // policies are those of a block that is referred to so.
 func (s *State) policies(r Ref) (p Policies, ok bool) {
-	p.Finality, p.signers = r.Finality, s.signers
+	p.Finality, p.known = r.Finality, s.known
 	switch c := s.ClaimedFinalizers; {
 	case s.Finalizers.Generation == r.Active:
 		p.Active = s.Finalizers
@@ -266,7 +266,7 @@ func (s *State) Read(r *serial.Reader) {
 		r.Fail(serial.ErrValue)
 	}
 	if r.Err() == nil {
-		s.digest, s.signers = s.computeDigest(), new(signerSets)
+		s.digest, s.known = s.computeDigest(), new(known)
 	}
 }
 

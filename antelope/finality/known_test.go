@@ -2,6 +2,7 @@ package finality
 
 import (
 	"runtime"
+	"sync"
 	"testing"
 
 	"tarn/antelope/crypto"
@@ -23,7 +24,7 @@ func blsKeys(n int) (private []*crypto.BLSPrivateKey, p *types.FinalizerPolicy) 
 func TestSumsOfSignersAreThoseOfTheSet(t *testing.T) {
 	_, a := blsKeys(7)
 	b := &types.FinalizerPolicy{Finalizers: append([]types.Finalizer{}, a.Finalizers[1:]...)}
-	sets := new(signerSets)
+	sets := new(known)
 	for range 2 {
 		for _, p := range []*types.FinalizerPolicy{a, b} {
 			for word := range 1 << len(b.Finalizers) { // twice as many as are remembered
@@ -52,7 +53,7 @@ func TestSumsOfSignersAreThoseOfTheSet(t *testing.T) {
 
 // A set keeps no policy in memory: others may make many large ones.
 func TestSetsOfSignersKeepNoPolicy(t *testing.T) {
-	sets := new(signerSets)
+	sets := new(known)
 	gone := make(chan bool)
 	func() {
 		_, p := blsKeys(3)
@@ -74,8 +75,32 @@ func TestSetsOfSignersKeepNoPolicy(t *testing.T) {
 	}
 }
 
+// Points are those of the message that is asked for, by its digest and by its kind, whoever asks at the same time.
+func TestMessagesAreThoseAskedFor(t *testing.T) {
+	k := new(known)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for i := range 2 * maxMessages {
+				m := message{block: types.Checksum256{byte(i / 2)}, strong: i%2 == 0}
+				if got := k.message(m); i%16 < 2 && got != crypto.NewBLSMessage(m.text()) {
+					t.Errorf("%+v is another message", m)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(k.messages) != maxMessages || len(k.order) != maxMessages {
+		t.Errorf("%d messages are remembered, in an order of %d", len(k.messages), len(k.order))
+	}
+	strong, weak := message{strong: true}, message{}
+	if string(strong.text())+"WEAK" != string(weak.text()) {
+		t.Errorf("%x, %x", strong.text(), weak.text())
+	}
+}
+
 // BenchmarkCertificate verifies those of 21 finalizers, of a block after the other. New tells what it takes if
-// no set of signers was seen before.
+// no set of signers was seen before; "votes before" if votes for the block were verified, as of a node that gets them.
 func BenchmarkCertificate(b *testing.B) {
 	private, policy := blsKeys(21)
 	qc := &types.QuorumCertificate{Block: 1}
@@ -90,16 +115,18 @@ func BenchmarkCertificate(b *testing.B) {
 		voters = append(voters, i)
 	}
 	qc.Active.Strong = types.NewBitset(len(voters), voters...)
-	run := func(name string, signers *signerSets) {
-		p.signers = signers
+	run := func(name string, forget func()) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
+				forget()
 				if err := p.Verify(qc); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
 	}
-	run("signers=new", nil)
-	run("signers=as before", new(signerSets))
+	run("signers=new", func() {})
+	p.known = new(known)
+	run("signers=as before", func() { p.known.messages, p.known.order = nil, nil })
+	run("signers=as before, votes before", func() {})
 }
