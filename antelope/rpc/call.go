@@ -342,10 +342,6 @@ func keyOf(v variant.Value) (types.PublicKey, error) {
 	return types.ParsePublicKey(s)
 }
 
-// maxItems is how many rows an answer has at most, if the node limits its time
-// (Leap: api_base::max_return_items).
-const maxItems = 1000
-
 // stopwatch tells when a walk over rows has to end.
 type stopwatch struct {
 	limited bool

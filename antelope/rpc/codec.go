@@ -12,9 +12,6 @@ import (
 	"tarn/antelope/types"
 )
 
-// maxCodecs is how many ABIs are kept; above it those of other accounts go.
-const maxCodecs = 4096
-
 // codecs keeps the ABIs of accounts, made ready to convert. An entry is good for as
 // long as the account's ABI has the same bytes.
 type codecs struct {
@@ -38,9 +35,6 @@ type clock struct {
 	checks int
 	start  time.Time // of the measurement; zero before
 }
-
-// checksPerLook is how many steps a conversion makes between two looks at the time.
-const checksPerLook = 1024
 
 func (c *clock) restart() { c.checks, c.start = 0, time.Time{} }
 

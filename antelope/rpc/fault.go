@@ -9,10 +9,6 @@ import (
 	"tarn/antelope/variant"
 )
 
-// maxDetails is how many details an error has with verbose-http-errors (Leap:
-// error_info::details_limit).
-const maxDetails = 10
-
 // status returns the status code and the message of a failure (Leap:
 // http_plugin::handle_exception).
 func status(e *exception.Error) (int, string) {

@@ -67,9 +67,6 @@ type Producer interface {
 	Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (admin.UnappliedPage, error)
 }
 
-// writerTime bounds how long a call waits for the writer.
-const writerTime = 30 * time.Second
-
 // order gives the producer an order, which counts even if whoever gave it has gone since.
 func (q operator) order(give func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(q.ctx), writerTime)

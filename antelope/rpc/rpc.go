@@ -14,6 +14,7 @@ package rpc
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -255,7 +256,7 @@ type API struct {
 // New returns the API of a node.
 func New(c Config) *API {
 	if c.ABITime == 0 {
-		c.ABITime = 15 * time.Millisecond
+		c.ABITime = abiTime
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -289,5 +290,5 @@ func (a *API) supportedAPIs(r *dialect.Request, b []byte) (int, []byte) {
 	list := a.apis(r.Categories)
 	slices.Sort(list)
 	b = variant.AppendList(append(b, `{"apis":`...), list, func(b []byte, s *string) []byte { return variant.AppendString(b, *s) })
-	return 200, append(b, '}')
+	return http.StatusOK, append(b, '}')
 }

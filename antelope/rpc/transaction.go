@@ -14,19 +14,7 @@ import (
 	"tarn/antelope/variant"
 )
 
-// maxPushed is how many transactions push_transactions takes.
-const maxPushed = 1000
-
-// What transactions of one call may inflate to, in bytes: so much for each, with what has
-// come of it, and beyond that so much for all. A call with one transaction is bounded by
-// what that may be.
-const (
-	inflateEach  = 64 << 10
-	inflateRatio = 32
-	inflateMore  = 16 << 20
-)
-
-// inflater holds the transactions of a call to these bounds.
+// inflater holds the transactions of a call to what they may inflate to.
 type inflater struct{ used int64 }
 
 // admit refuses a transaction that inflates to too much.

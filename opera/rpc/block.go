@@ -255,9 +255,6 @@ func (v *view) blockJSON(b *block, full, pending bool) (*HeaderJSON, error) {
 	return h, nil
 }
 
-// cachedBytes bounds the memory of the blocks that are remembered, roughly.
-const cachedBytes = 128 << 20
-
 // weight is roughly how many bytes of memory a block takes.
 func (b *block) weight() int {
 	const each, eachLog, whole = 1 << 10, 256, 1 << 10 // values around the bytes that are counted
@@ -278,9 +275,12 @@ type blockCache struct {
 	mu         sync.Mutex
 	young, old map[inter.BlockNumber]*block
 	bytes      int // of young
+	most       int // bytes of young and old
 }
 
-func newBlockCache() *blockCache { return &blockCache{young: map[inter.BlockNumber]*block{}} }
+func newBlockCache(most int) *blockCache {
+	return &blockCache{young: map[inter.BlockNumber]*block{}, most: most}
+}
 
 func (c *blockCache) get(n inter.BlockNumber) *block {
 	c.mu.Lock()
@@ -311,7 +311,7 @@ func (c *blockCache) countText(b *block, bytes int) {
 }
 
 func (c *blockCache) put(n inter.BlockNumber, b *block, weight int) {
-	if c.bytes+weight > cachedBytes/2 {
+	if c.bytes+weight > c.most/2 {
 		c.old, c.young, c.bytes = c.young, map[inter.BlockNumber]*block{}, 0
 	}
 	c.young[n] = b

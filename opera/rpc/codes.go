@@ -12,9 +12,10 @@ import (
 // codes is remembered code, by its hash.
 type codes = lru.SizeConstrainedCache[common.Hash, []byte]
 
-// newCodes returns a memory of 32 MiB, of which each code takes some bytes for its entry.
-func newCodes() *codes {
-	return lru.NewSizeConstrainedCacheWithKeySize[common.Hash, []byte](32<<20, func(common.Hash) uint64 { return 128 })
+// newCodes returns a memory of so many bytes, of which each code takes some for its entry.
+func newCodes(bytes int) *codes {
+	each := func(common.Hash) uint64 { return 128 }
+	return lru.NewSizeConstrainedCacheWithKeySize[common.Hash, []byte](uint64(bytes), each)
 }
 
 // coded is a state whose code is remembered: calls ask for the same again and again, and the

@@ -31,7 +31,7 @@ func (s *codeSource) Code(hash common.Hash) ([]byte, error) {
 // Code is read once, and what cannot be read is asked for again.
 func TestCodeIsReadOnce(t *testing.T) {
 	of := &codeSource{hash: common.Hash{1}, code: []byte{2, 3}}
-	c := coded{of, newCodes()}
+	c := coded{of, newCodes(1 << 20)}
 	for range 3 {
 		if code, err := c.Code(of.hash); err != nil || !bytes.Equal(code, of.code) {
 			t.Fatal(code, err)

@@ -104,17 +104,11 @@ const feeHistoryNote = "In the FTM network, the eth_feeHistory method operates s
 	"requested blocks, " +
 	"the average or median of these values remains consistent with the intended gas tip."
 
-// feeBlocks and feePercentiles bound a history of fees.
-const (
-	feeBlocks      = 1024
-	feePercentiles = 100
-)
-
 func (e ethChain) FeeHistory(count Count, last BlockTag, percentiles []float64) (*feeHistoryJSON, error) {
 	if count == 0 {
 		return &feeHistoryJSON{OldestBlock: new(hexutil.Big), GasUsedRatio: []float64{}}, nil
 	}
-	if err := checkPercentiles(percentiles); err != nil {
+	if err := checkPercentiles(percentiles, e.s.limits.FeePercentiles); err != nil {
 		return nil, err
 	}
 	return read(e.s, func(v *view) (*feeHistoryJSON, error) {
@@ -122,9 +116,9 @@ func (e ethChain) FeeHistory(count Count, last BlockTag, percentiles []float64) 
 	})
 }
 
-func checkPercentiles(percentiles []float64) error {
-	if len(percentiles) > feePercentiles {
-		return fmt.Errorf("too many percentiles: %d, the limit is %d", len(percentiles), feePercentiles)
+func checkPercentiles(percentiles []float64, most int) error {
+	if len(percentiles) > most {
+		return fmt.Errorf("too many percentiles: %d, the limit is %d", len(percentiles), most)
 	}
 	invalid := errors.New("invalid reward percentile")
 	for i, p := range percentiles {
@@ -343,12 +337,9 @@ type slotProofJSON struct {
 	Proof []hexutil.Bytes `json:"proof"`
 }
 
-// proofSlots is how many slots a proof may be asked for.
-const proofSlots = 1024
-
 func (e ethState) GetProof(_ context.Context, address common.Address, keys []string, r BlockRef) (*proofJSON, error) {
-	if len(keys) > proofSlots {
-		return nil, fmt.Errorf("too many storage keys: %d, the limit is %d", len(keys), proofSlots)
+	if most := e.s.limits.ProofSlots; len(keys) > most {
+		return nil, fmt.Errorf("too many storage keys: %d, the limit is %d", len(keys), most)
 	}
 	slots := make([]common.Hash, len(keys))
 	for i, key := range keys {

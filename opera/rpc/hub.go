@@ -32,16 +32,6 @@ type hub struct {
 	all    sync.WaitGroup
 }
 
-// How much news is kept for subscribers that are slower than it comes: items and bytes of each kind.
-const (
-	keptNews  = 4096
-	keptBytes = 64 << 20
-	keptTold  = 8 << 20 // of what is not blocks
-)
-
-// newsHashes is how many hashes of transactions are one item.
-const newsHashes = 128
-
 // toldBlock is a block as subscribers are told of it.
 type toldBlock struct {
 	head  json.RawMessage
@@ -50,9 +40,10 @@ type toldBlock struct {
 }
 
 func newHub(s *Service) *hub {
+	l := &s.limits
 	h := &hub{
-		s: s, blocks: newStream(keptNews, keptBytes), pending: newStream(keptNews, keptTold),
-		sync: newStream(keptNews, keptTold), peers: newStream(keptNews, keptTold),
+		s: s, blocks: newStream(l.KeptNews, l.KeptBytes), pending: newStream(l.KeptNews, l.KeptTold),
+		sync: newStream(l.KeptNews, l.KeptTold), peers: newStream(l.KeptNews, l.KeptTold),
 		matching: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wake: make(chan struct{}, 1),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -105,7 +96,7 @@ func (h *hub) run() {
 		from, until := h.from, h.until
 		h.from, h.until = 1, 0
 		h.mu.Unlock()
-		if until-from >= keptNews && from <= until {
+		if until-from >= inter.BlockNumber(h.s.limits.KeptNews) && from <= until {
 			h.blocks.lose()
 			from = until
 		}
@@ -176,9 +167,6 @@ func newHeadJSON(b *block, root common.Hash) json.RawMessage {
 	}
 	return text
 }
-
-// eachAtOnce is how many logs a subscriber looks through before others have a turn.
-const eachAtOnce = 256
 
 // tellLogs calls tell for the logs of a block that fit, until it fails. Subscribers take turns at
 // looking through logs, and have none while they tell.

@@ -12,13 +12,6 @@ import (
 	"github.com/ethereum/go-ethereum/eth/tracers"
 )
 
-// The longest tracer in JavaScript, and how many brackets and colons it may have: its text is read by
-// a parser that goes as deep as the text nests, is slow where it does, and cannot be stopped.
-const (
-	scriptBytes = 32 << 10
-	scriptMarks = 2048
-)
-
 // plainName is the name of a tracer of go-ethereum's, in JavaScript or not, or of nothing.
 var plainName = regexp.MustCompile(`^\w*Tracer\w*$`)
 
@@ -56,11 +49,12 @@ func (s *Service) newNamed(
 	if !s.client(ctx).Local() {
 		return nil, errProgram
 	}
-	if len(name) > scriptBytes {
-		return nil, fmt.Errorf("the tracer has %d bytes, the limit is %d", len(name), scriptBytes)
+	l := &s.limits
+	if len(name) > l.ScriptBytes {
+		return nil, fmt.Errorf("the tracer has %d bytes, the limit is %d", len(name), l.ScriptBytes)
 	}
-	if n := len(name) - len(marks.Replace(name)); n > scriptMarks {
-		return nil, fmt.Errorf("the tracer has %d brackets and colons, the limit is %d", n, scriptMarks)
+	if n := len(name) - len(marks.Replace(name)); n > l.ScriptMarks {
+		return nil, fmt.Errorf("the tracer has %d brackets and colons, the limit is %d", n, l.ScriptMarks)
 	}
 	if _, err := goja.Compile("", "("+name+")", false); err != nil { // as the package runs it
 		err = fmt.Errorf("SyntaxError: %w", err)
@@ -76,7 +70,7 @@ func (s *Service) newNamed(
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { looked.Stop(errTraceTime) })()
-	grew := limitGrowth(looked)
+	grew := limitGrowth(looked, l.ScriptGrowth)
 	has, err := looked.GetResult()
 	if failed := grew(); failed != nil {
 		return nil, failed

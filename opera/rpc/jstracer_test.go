@@ -121,11 +121,12 @@ func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
 		!strings.Contains(string(direct), `"used":true`) || string(steps) == "0" {
 		t.Errorf("%s, %s", direct, steps)
 	}
+	l := &w.service.limits
 	fails(t, c.Call(&direct, "debug_traceCall", deed(at, doCount),
-		"latest", object{"tracer": strings.Repeat("(", scriptBytes+1)}), "the limit is")
+		"latest", object{"tracer": strings.Repeat("(", l.ScriptBytes+1)}), "the limit is")
 	begin := time.Now()
-	for _, text := range []string{strings.Repeat("(", scriptBytes), strings.Repeat("(", scriptMarks), "function(){" +
-		strings.Repeat("a:", scriptMarks-10) + "}", strings.Repeat("a+", scriptBytes/2)} {
+	for _, text := range []string{strings.Repeat("(", l.ScriptBytes), strings.Repeat("(", l.ScriptMarks), "function(){" +
+		strings.Repeat("a:", l.ScriptMarks-10) + "}", strings.Repeat("a+", l.ScriptBytes/2)} {
 		if err := c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": text}); err == nil {
 			t.Error("what is no program is run")
 		}

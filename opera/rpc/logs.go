@@ -263,10 +263,6 @@ func (f *foundLogs) add(b *block, c *Criteria, most int, bytes int64) error {
 	return nil
 }
 
-// rememberedLogging is how many blocks of a search are remembered, so that a wide one does not
-// push out what others ask for.
-const rememberedLogging = 64
-
 // logging returns a block that may have logs that fit, nil if it has none.
 func (v *view) logging(n inter.BlockNumber, c *Criteria, remember bool) (*block, error) {
 	if b := v.rememberedBlock(n); b != nil {

@@ -45,10 +45,6 @@ var lightNames = map[string]bool{
 	"syncing": true, "uninstallFilter": true, "unsubscribe": true,
 }
 
-// lightBytes is the longest body that is read without a turn: reading is work too, which the client
-// sizes, and with more of it at once than there are processors the chain's own work waits for them.
-const lightBytes = quickBytes
-
 // lightBody tells whether a body is one request that is light.
 func lightBody(body []byte) bool {
 	var of struct{ Method string }
@@ -152,9 +148,6 @@ type heldWriter struct {
 	wrote  bool
 	full   bool // the answer was refused
 }
-
-// uncounted is the longest answer that does not count: some have room in the kernel.
-const uncounted = 64 << 10
 
 // Write implements io.Writer.
 func (h *heldWriter) Write(b []byte) (int, error) {

@@ -98,7 +98,7 @@ func (r *recording) during(ctx context.Context, path string, seconds uint) error
 func pause(ctx context.Context, seconds uint) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(time.Duration(min(seconds, 1<<20)) * time.Second):
+	case <-time.After(time.Duration(min(seconds, longestProfile)) * time.Second):
 	}
 }
 

@@ -107,7 +107,7 @@ func TestConnectionsAreToldToSubscribers(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("nothing is told")
 	}
-	for range 10 * keptNews {
+	for range 10 * w.service.limits.KeptNews {
 		peers.feed.Send(&p2p.PeerEvent{Type: p2p.PeerEventTypeDrop})
 	}
 }

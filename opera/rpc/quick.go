@@ -38,13 +38,6 @@ type quick struct {
 // taken a request whose parameters it cannot read.
 type quickMethod func(ctx context.Context, params [][]byte, out []byte) (answer []byte, err error, taken bool)
 
-// quickBytes is the longest body that is looked at.
-const quickBytes = 16 << 10
-
-// quickTime is how long a call or a search may take at most, so that it ends before the server
-// would end it.
-const quickTime = 20 * time.Second
-
 // quick returns the handler of some namespaces, of all if none is named.
 func (s *Service) quick(server http.Handler, names []string) *quick {
 	q := &quick{s: s, server: server, methods: map[string]quickMethod{}}

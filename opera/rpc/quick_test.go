@@ -104,12 +104,13 @@ func TestTextsOfBlocksAreBounded(t *testing.T) {
 			before = w.service.blocks.bytes
 		}
 	}
-	c := newBlockCache()
+	const most = 1 << 20
+	c := newBlockCache(most)
 	heavy := &block{Block: &chain.Block{}}
 	c.set(1, heavy)
-	c.countText(heavy, cachedBytes/2)
+	c.countText(heavy, most/2)
 	c.set(2, &block{Block: &chain.Block{}})
-	if c.old[1] != heavy || c.young[1] != nil || len(c.young) != 1 || c.bytes >= cachedBytes/2 {
+	if c.old[1] != heavy || c.young[1] != nil || len(c.young) != 1 || c.bytes >= most/2 {
 		t.Errorf("a block that has grown counts no more than before: %d", c.bytes)
 	}
 	if c.get(1) != heavy || c.young[1] != heavy || len(c.old) != 1 {

@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"math/big"
-	"runtime"
 	"sync"
 	"time"
 
@@ -99,94 +98,6 @@ type Prices interface {
 	Effective(v *chain.View) *big.Int
 }
 
-// Limits bound what a request may cost. Zero is the default of each.
-type Limits struct {
-	// GasCap is how much gas a call may use; go-opera's --rpc.gascap, 50 million.
-	GasCap uint64
-	// FeeCap is how much a transaction that is sent may cost, in FTM; --rpc.txfeecap, 100.
-	// Below zero there is no limit.
-	FeeCap float64
-	// CallTime ends the execution of a call; --rpc.evmtimeout, 5 s.
-	CallTime time.Duration
-	// RequestTime ends what needs many executions or blocks; --rpc.timeout, 5 s.
-	RequestTime time.Duration
-	// Body is the greatest request in bytes over HTTP; 5 MiB.
-	Body int
-	// Frame is the greatest request in bytes over WebSocket; 15 MiB.
-	Frame int64
-	// Batch is how many requests may come in one; 1000.
-	Batch int
-	// Answer is how many bytes the answers to a batch may have together, after which the
-	// others fail; 25 MiB.
-	Answer int
-	// Logs is how many logs a request may get; 20,000.
-	Logs int
-	// LogBytes is how many bytes these may take in memory, with their texts; 64 MiB.
-	LogBytes int64
-	// UnindexedBlocks is how many blocks may be searched for logs with neither an address
-	// nor a topic; 100.
-	UnindexedBlocks inter.BlockNumber
-	// IndexedBlocks is how many blocks may be searched for logs with an address or a topic;
-	// go-opera's 999,999,999,999,999,999.
-	IndexedBlocks inter.BlockNumber
-	// TraceBlocks is how many blocks trace_filter may go through; 100.
-	TraceBlocks inter.BlockNumber
-	// Criteria is how many addresses and topics a search may name; 2,000.
-	Criteria int
-	// Filters is how many filters may be installed; 1,000. Each address has an eighth.
-	Filters int
-	// FilterHeld is how many hashes or logs the client of a filter may get, which gets an
-	// error that says so if there were more; 20,000.
-	FilterHeld int
-	// FilterTime is how long a filter stays that nobody asks for; 5 min.
-	FilterTime time.Duration
-	// Subscriptions is how many there may be, all clients together; 1,000. Each address has an
-	// eighth.
-	Subscriptions int
-	// Memory is how many bytes all that clients send, wait for and are told may take at a time,
-	// requests, answers, filters and subscriptions together; 512 MiB. Each address has a quarter.
-	Memory int64
-	// Executions is how many requests are worked on at once that execute, search or trace; one
-	// for each processor, two at least. Each address has half of them.
-	Executions int
-	// Waiting is how many such requests wait for their turn; 1,024. Each address has a quarter.
-	Waiting int
-	// Trace is how many bytes of JSON a trace may have; 32 MiB.
-	Trace int
-}
-
-func set[T int | int64 | uint64 | float64 | time.Duration | inter.BlockNumber](value *T, byDefault T) {
-	if *value == 0 {
-		*value = byDefault
-	}
-}
-
-func (l Limits) withDefaults() Limits {
-	set(&l.GasCap, 50_000_000)
-	set(&l.FeeCap, 100)
-	set(&l.CallTime, 5*time.Second)
-	set(&l.RequestTime, 5*time.Second)
-	set(&l.Body, 5<<20)
-	set(&l.Frame, 15<<20)
-	set(&l.Batch, 1000)
-	set(&l.Answer, 25<<20)
-	set(&l.Logs, 20_000)
-	set(&l.UnindexedBlocks, 100)
-	set(&l.IndexedBlocks, 999_999_999_999_999_999)
-	set(&l.Criteria, 2_000)
-	set(&l.Filters, 1_000)
-	set(&l.FilterHeld, 20_000)
-	set(&l.FilterTime, 5*time.Minute)
-	set(&l.Subscriptions, 1_000)
-	set(&l.Trace, 32<<20)
-	set(&l.LogBytes, 64<<20)
-	set(&l.Memory, 512<<20)
-	set(&l.Executions, max(2, runtime.GOMAXPROCS(0)))
-	set(&l.Waiting, 1024)
-	set(&l.TraceBlocks, 100)
-	return l
-}
-
 // Options of a service.
 type Options struct {
 	Chain Chain
@@ -243,9 +154,6 @@ type Service struct {
 	sockets                             sync.Map // of *socket, by the name of a connection of WebSocket
 }
 
-// shareOfPlaces is which part of filters, subscriptions and turns a client may have.
-const shareOfPlaces = 8
-
 // New returns a service. Close ends it.
 func New(o Options) *Service {
 	if o.Pool == nil {
@@ -263,9 +171,10 @@ func New(o Options) *Service {
 	if o.Prices == nil {
 		o.Prices = gasprice.New(gasprice.Options{Chain: o.Chain, Now: o.Now})
 	}
-	s := &Service{options: o, limits: o.Limits.withDefaults(), blocks: newBlockCache(),
-		analyses: evm.NewAnalyses(16 << 20), codes: newCodes(), hashers: newHashers(), profiles: newProfiles()}
+	s := &Service{options: o, limits: o.Limits.withDefaults(), hashers: newHashers(), profiles: newProfiles()}
 	l := &s.limits
+	s.blocks, s.codes = newBlockCache(l.CachedBytes), newCodes(l.CodeBytes)
+	s.analyses = evm.NewAnalyses(l.AnalysisBytes)
 	s.memory = serve.NewShares(l.Memory, serve.ShareOf(l.Memory))
 	s.filterPlaces = serve.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
 	s.subscriptions = serve.NewShares(int64(l.Subscriptions), int64(max(1, l.Subscriptions/shareOfPlaces)))

@@ -13,6 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/gorilla/websocket"
+
+	"tarn/opera/inter"
 )
 
 // overSocket is a client of WebSocket.
@@ -90,7 +92,7 @@ func TestSubscribersThatMissNewsAreTold(t *testing.T) {
 		t.Fatal("the first block is not told")
 	}
 	for begin := time.Now(); time.Since(begin) < time.Minute; {
-		w.service.hub.tellBlocks(head+1, head+keptNews+1000) // a node that catches up
+		w.service.hub.tellBlocks(head+1, head+inter.BlockNumber(w.service.limits.KeptNews)+1000) // a node that catches up
 		select {
 		case err := <-sub.Err():
 			if err == nil || errors.Is(err, context.Canceled) {

@@ -8,9 +8,6 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// watchEvery is the time between two looks at whether the node is syncing.
-const watchEvery = 250 * time.Millisecond
-
 // syncNews is what a subscriber gets when the node begins to sync; false says that it has
 // ended. The fields are those of go-ethereum 1.10, whose names go-opera has there.
 type syncNews struct {
@@ -27,11 +24,11 @@ type syncProgress struct {
 func (h *hub) watch() {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
-	expiry := time.NewTicker(time.Minute)
+	expiry := time.NewTicker(expireEvery)
 	defer expiry.Stop()
 	for {
 		select {
-		case <-expiry.C: // what they hold is others' too
+		case <-expiry.C:
 			h.s.filters.expire()
 		case <-ticker.C:
 			if h.sync.heard() {

@@ -115,10 +115,6 @@ type tracer struct {
 
 var errTraceSize = errors.New("the trace is too large")
 
-// traceTime bounds the timeout that a client may ask for: traceTime times the limit on a
-// request's time.
-const traceTime = 4
-
 // newTracer returns a tracer, and a context that ends with the time of its trace, which has begun.
 // The caller calls the tracer's end.
 func (s *Service) newTracer(
@@ -154,7 +150,7 @@ func (s *Service) newTracer(
 			return nil, nil, err
 		}
 		if t.Tracer, t.habits = of.Tracer, of.habits; t.program {
-			t.grew = limitGrowth(of.Tracer)
+			t.grew = limitGrowth(of.Tracer, s.limits.ScriptGrowth)
 		}
 	}
 	t.bound()

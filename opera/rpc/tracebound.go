@@ -32,9 +32,6 @@ var remembering = map[string]bool{"keccak256PreimageTracer": true, "erc7562Trace
 // several is the tracer that is several others at once, each of which copies.
 const several = "muxTracer"
 
-// maxCopies is how many tracers may be one, which is more than there are.
-const maxCopies = 16
-
 // habits are what a tracer does with memory.
 type habits struct {
 	copies  int  // it makes so many of what it sees
@@ -143,7 +140,7 @@ func (t *tracer) countHashed(of, hooks *tracing.Hooks) {
 			return true
 		}
 		size := stack[len(stack)-2]
-		return size.IsUint64() && size.Uint64() < 1<<30 && t.fits(int(size.Uint64()))
+		return size.IsUint64() && size.Uint64() < mostHashed && t.fits(int(size.Uint64()))
 	}
 	if step := of.OnOpcode; step != nil {
 		hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, data []byte,
@@ -194,14 +191,6 @@ func (t *tracer) fits(bytes int) bool {
 
 var errTraceMemory = errors.New("the tracer takes too much memory")
 
-const (
-	// mostGrowth is by how much the memory of the process may grow while a program in JavaScript
-	// runs. What it takes is not counted anywhere else.
-	mostGrowth = 128 << 20
-	// growthEvery is how often that is looked at.
-	growthEvery = 5 * time.Millisecond
-)
-
 // heap is the memory of the process: what was in use when garbage was last looked for, and that
 // with the garbage of today.
 type heap struct{ live, all uint64 }
@@ -222,12 +211,12 @@ func beyond(most uint64) bool {
 	return now.live > most
 }
 
-// limitGrowth stops a program in JavaScript when the process takes much more memory than before it, and
-// tells then what is the matter. The function that is returned ends that.
-func limitGrowth(of *tracers.Tracer) (end func() error) {
+// limitGrowth stops a program in JavaScript when the process takes so many bytes of memory more than
+// before it, and tells then what is the matter. The function that is returned ends that.
+func limitGrowth(of *tracers.Tracer, growth uint64) (end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	most := heapNow().all + mostGrowth
+	most := heapNow().all + growth
 	go func() {
 		tick := time.NewTicker(growthEvery)
 		defer tick.Stop()

@@ -33,20 +33,6 @@ type sockets struct {
 	cancel  context.CancelFunc
 }
 
-// The bounds of a connection.
-const (
-	socketBuffer   = 4 << 10
-	socketRequests = 16               // under way; more are not read meanwhile
-	socketWrite    = 10 * time.Second // for the client to take a message
-	socketPing     = 30 * time.Second
-	socketIdle     = 90 * time.Second // without any sign of the client
-	frameGrace     = 5 * time.Second  // for a message that has begun, and then
-	slowestFrame   = 16 << 10         // bytes a second
-	firstFrame     = 4 << 10          // which does not count: there are so many connections at most
-	longestFrame   = 30 * time.Second // as a body over HTTP
-	librarySize    = 256 << 10        // bytes of a message about subscriptions
-)
-
 func (s *Service) webSockets(server *rpc.Server, o *WSOptions) *sockets {
 	k := &sockets{s: s, server: server, answers: s.paceRequests(allowUnversioned(server), s.limits.Frame), origins: server.WebsocketHandler(o.Origins)}
 	k.ctx, k.cancel = context.WithCancel(s.hub.ctx)
@@ -210,7 +196,7 @@ func (c *socket) read() (message []byte, held int64, err error) {
 // dismiss tells the client why the connection ends.
 func (c *socket) dismiss(why error) error {
 	text := websocket.FormatCloseMessage(websocket.CloseTryAgainLater, why.Error())
-	return c.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(time.Second))
+	return c.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(socketFarewell))
 }
 
 // take has a message answered, and gives its memory back then.

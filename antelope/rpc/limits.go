@@ -1,0 +1,28 @@
+package rpc
+
+import "time"
+
+// What clients may cost. What each bound keeps a hostile client from is in docs/testing/faults.md.
+// What operators set is in [Config].
+
+// One call.
+const (
+	maxPushed  = 1000             // transactions of push_transactions, nodeos'; no more of the list is read
+	maxItems   = 1000             // rows of an answer, if the node limits its time (Leap: api_base::max_return_items)
+	maxDetails = 10               // details of an error with verbose-http-errors (Leap: error_info::details_limit)
+	writerTime = 30 * time.Second // for the writer to take a call: far longer than a block keeps it
+
+	// What transactions of one call may inflate to: so much for each, with what has come of it, and
+	// beyond that so much for all. A call with one transaction is bounded by what that may be.
+
+	inflateEach  = 64 << 10 // bytes
+	inflateRatio = 32       // times the bytes that have come: more than transactions usually inflate to
+	inflateMore  = 16 << 20 // bytes
+)
+
+// ABIs, and conversions by them.
+const (
+	abiTime       = 15 * time.Millisecond // of a conversion, if Config.ABITime is 0; nodeos' default
+	checksPerLook = 1024                  // steps of a conversion between looks at the time: a look costs more than a step
+	maxCodecs     = 4096                  // accounts whose ABIs are kept, for all clients; above it half of them go
+)
