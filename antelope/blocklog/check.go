@@ -30,11 +30,14 @@ func damaged(num uint32, at int64, path, format string, args ...any) error {
 const servedRemedy = "Stop the node. Restore the file from a copy; or, if it is blocks.log, start once with --hard-replay-blockchain, which keeps " +
 	"the blocks before the damage, and peers send the others"
 
+// checker compares blocks that are read from a log with what they should be.
+type checker struct{ log *Log }
+
 // check returns an error unless the blocks of a span are what they should be: each has the id
 // that the next one, or the head, names, and the transactions that its header names. The
 // producer's signature and the block's extensions are in no hash of another block: they are those
 // that were appended if the block was appended here.
-func (l *Log) check(sp *span) error {
+func (c checker) check(sp *span) error {
 	if sp.path == "" { // it was appended, and is in memory
 		return nil
 	}
@@ -42,44 +45,44 @@ func (l *Log) check(sp *span) error {
 	for i := range len(sp.positions) - 1 {
 		b, num := sp.block(i), sp.first+uint32(i)
 		sum := crc32.Checksum(b, castagnoli)
-		known, ok := l.sums.get(num)
+		known, ok := c.log.sums.get(num)
 		switch {
 		case ok && known == sum:
 			continue
 		case ok:
 			return unread(num, sp)
 		}
-		id, err := l.checkBlock(sp, i, b)
+		id, err := c.checkBlock(sp, i, b)
 		if err != nil {
 			return err
 		}
 		if records == nil {
-			records = l.stored.read(sp.first, len(sp.positions)-1)
+			records = c.log.stored.read(sp.first, len(sp.positions)-1)
 		}
-		if l.stored.refutes(records[i*sumBytes:][:sumBytes], num, &id, sum) {
-			return damaged(num, sp.positions[i], sp.path, "%s", unlike(l.stored.path))
+		if c.log.stored.refutes(records[i*sumBytes:][:sumBytes], num, &id, sum) {
+			return damaged(num, sp.positions[i], sp.path, "%s", unlike(c.log.stored.path))
 		}
-		l.sums.set(num, sum)
+		c.log.sums.set(num, sum)
 	}
 	return nil
 }
 
 // checkUnnamed returns an error if a block of a span is certainly not what was appended in what no hash of another
 // block covers: in what else it is, whoever executes it finds out.
-func (l *Log) checkUnnamed(sp *span) error {
+func (c checker) checkUnnamed(sp *span) error {
 	if sp.path == "" {
 		return nil
 	}
 	b, num := sp.block(0), sp.first
 	sum := crc32.Checksum(b, castagnoli)
-	known, ok := l.sums.get(num)
+	known, ok := c.log.sums.get(num)
 	if ok && known == sum {
 		return nil
 	}
 	if ok {
 		return unread(num, sp)
 	}
-	record := l.stored.read(num, 1)
+	record := c.log.stored.read(num, 1)
 	if binary.LittleEndian.Uint64(record) == 0 {
 		return nil
 	}
@@ -87,7 +90,7 @@ func (l *Log) checkUnnamed(sp *span) error {
 	defer inspectors.Put(x)
 	h, err := x.header(b)
 	if named, was := recorded(record, &h.id); err == nil && named && was != sum {
-		return damaged(num, sp.positions[0], sp.path, "%s", unlike(l.stored.path))
+		return damaged(num, sp.positions[0], sp.path, "%s", unlike(c.log.stored.path))
 	}
 	return nil
 }
@@ -104,9 +107,9 @@ func unlike(path string) string {
 }
 
 // checkBlock returns the block's id if that and the transactions are what they should be.
-func (l *Log) checkBlock(sp *span, i int, b []byte) (types.Checksum256, error) {
+func (c checker) checkBlock(sp *span, i int, b []byte) (types.Checksum256, error) {
 	num := sp.first + uint32(i)
-	id, next, err := l.nameOf(sp, i)
+	id, next, err := c.nameOf(sp, i)
 	if err != nil {
 		return types.Checksum256{}, err
 	}
@@ -122,7 +125,7 @@ func (l *Log) checkBlock(sp *span, i int, b []byte) (types.Checksum256, error) {
 	if id == nil || is.id == *id {
 		return is.id, nil
 	}
-	if next && l.misnames(num+1) { // the block that names another one is the one that is damaged
+	if next && c.misnames(num+1) { // the block that names another one is the one that is damaged
 		return is.id, nil
 	}
 	return is.id, damaged(num, sp.positions[i], sp.path, "its id is %s, and the next block, or the head, names %s", is.id, id)
@@ -130,7 +133,7 @@ func (l *Log) checkBlock(sp *span, i int, b []byte) (types.Checksum256, error) {
 
 // nameOf returns the id that something else than a block itself says that the block has: the
 // next block, or whoever appended it. It is nil if nothing does.
-func (l *Log) nameOf(sp *span, i int) (id *types.Checksum256, next bool, err error) {
+func (c checker) nameOf(sp *span, i int) (id *types.Checksum256, next bool, err error) {
 	if i+2 < len(sp.positions) {
 		return previousOf(sp.block(i + 1)), true, nil
 	}
@@ -138,16 +141,16 @@ func (l *Log) nameOf(sp *span, i int) (id *types.Checksum256, next bool, err err
 	if sp.next != nil && binary.BigEndian.Uint32(sp.next[previousOffset:]) == num {
 		return previousOf(sp.next), true, nil
 	}
-	l.mu.RLock()
-	head := l.head
-	l.mu.RUnlock()
+	c.log.mu.RLock()
+	head := c.log.head
+	c.log.mu.RUnlock()
 	if num >= head.num {
 		if num > head.num || head.id.IsZero() {
 			return nil, false, nil
 		}
 		return &head.id, false, nil
 	}
-	after, err := l.span(num+1, num+1, 0)
+	after, err := c.log.span(num+1, num+1, 0)
 	if errors.Is(err, ErrNotFound) { // a gap between partitions
 		return nil, false, nil
 	}
@@ -164,12 +167,12 @@ func previousOf(b []byte) *types.Checksum256 {
 }
 
 // misnames tells whether a block is certainly not what it should be, by what names it.
-func (l *Log) misnames(num uint32) bool {
-	sp, err := l.span(num, num, 0)
+func (c checker) misnames(num uint32) bool {
+	sp, err := c.log.span(num, num, 0)
 	if err != nil || sp.path == "" {
 		return err != nil
 	}
-	id, _, err := l.nameOf(&sp, 0)
+	id, _, err := c.nameOf(&sp, 0)
 	if err != nil || id == nil {
 		return false
 	}

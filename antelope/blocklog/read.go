@@ -14,7 +14,7 @@ import (
 func (l *Log) ReadRaw(num uint32) ([]byte, error) {
 	sp, err := l.span(num, num, 0)
 	if err == nil {
-		err = l.check(&sp)
+		err = checker{l}.check(&sp)
 	}
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (l *Log) ReadRaw(num uint32) ([]byte, error) {
 func (l *Log) ReadToExecute(num uint32) ([]byte, error) {
 	sp, err := l.span(num, num, 0)
 	if err == nil {
-		err = l.checkUnnamed(&sp)
+		err = checker{l}.checkUnnamed(&sp)
 	}
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (b *Blocks) read(ctx context.Context, l *Log, from, to uint32) {
 	for num := int64(from); num <= int64(to); {
 		sp, err := l.span(uint32(num), to, aheadBytes)
 		if err == nil {
-			err = l.check(&sp)
+			err = checker{l}.check(&sp)
 		}
 		if err == nil {
 			err = ctx.Err()
