@@ -104,8 +104,7 @@ func TestNoVotesAreCountedForBlocksThatFailed(t *testing.T) {
 	d, c := newDishonest(t, p), p.Chain(0)
 	head := c.Head()
 	counted := func(id types.Checksum256) bool {
-		result, _ := c.Vote(&finality.Vote{Block: id, Strong: true})
-		return result != finality.NoBlock
+		return c.Vote(&finality.Vote{Block: id, Strong: true})[0].Result != finality.NoBlock
 	}
 	if !counted(head.ID) {
 		t.Fatal("no votes are counted for the head")

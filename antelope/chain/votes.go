@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"slices"
 	"sync"
 
 	"tarn/antelope/consensus"
@@ -64,25 +65,44 @@ func (c *Chain) ForgetVotes(id types.Checksum256) {
 	}
 }
 
-// Vote counts a finalizer's vote, after its signature was verified, which takes more than a
-// millisecond. It returns the finalizer too, if the block has one with that key. Any goroutine may call
-// it.
-func (v *votes) Vote(x *finality.Vote) (finality.Result, *types.Finalizer) {
+// Voted is what became of a vote.
+type Voted struct {
+	Result    finality.Result
+	Finalizer *types.Finalizer // whose key it has; nil if the block has none with it
+}
+
+// Vote counts finalizers' votes for one block, after their signatures were verified, which takes more than a
+// millisecond, and hardly more for several. Any goroutine may call it.
+func (v *votes) Vote(list ...*finality.Vote) []Voted {
+	told := make([]Voted, len(list))
 	v.mu.Lock()
-	a := v.blocks[x.Block]
+	a := v.blocks[list[0].Block]
 	if a == nil {
 		v.mu.Unlock()
-		return finality.NoBlock, nil
+		for i := range told {
+			told[i].Result = finality.NoBlock
+		}
+		return told
 	}
-	result, f := a.Find(x), a.Finalizer(&x.Key)
+	var fresh []*finality.Vote
+	for i, x := range list {
+		told[i] = Voted{a.Find(x), a.Finalizer(&x.Key)}
+		if told[i].Result == finality.Counted {
+			fresh = append(fresh, x)
+		}
+	}
 	v.mu.Unlock()
-	switch {
-	case result != finality.Counted:
-		return result, f
-	case !a.Verify(x):
-		return finality.Invalid, f
-	}
+	good := a.Verify(fresh)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return a.Add(x), f
+	for i, x := range list {
+		switch {
+		case told[i].Result != finality.Counted:
+		case slices.Contains(good, x):
+			told[i].Result = a.Add(x)
+		default:
+			told[i].Result = finality.Invalid
+		}
+	}
+	return told
 }

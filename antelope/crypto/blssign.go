@@ -73,17 +73,11 @@ func BLSVerify(signers []BLSSigners, signature *types.BLSSignature) bool {
 	if !readBLSG2(&sum, signature[:]) || !sum.IsInSubGroup() {
 		return false
 	}
-	_, _, generator, _ := bls.Generators()
-	generator.Neg(&generator)
-	left, right := []bls.G1Affine{generator}, []bls.G2Affine{sum}
-	for _, s := range signers {
-		if !s.Message.made {
-			return false
-		}
-		left, right = append(left, s.Keys.point), append(right, s.Message.point)
+	keys, messages := make([]bls.G1Affine, len(signers)), make([]BLSMessage, len(signers))
+	for i := range signers {
+		keys[i], messages[i] = signers[i].Keys.point, signers[i].Message
 	}
-	one, err := bls.PairingCheck(left, right)
-	return err == nil && one
+	return pairBLS(keys, messages, &sum)
 }
 
 // BLSAdd adds signatures of different signers: their sum is the signature of all of them. It is

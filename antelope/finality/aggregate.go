@@ -165,15 +165,43 @@ func (a *Aggregate) Finalizer(key *types.BLSPublicKey) *types.Finalizer {
 	return nil
 }
 
-// Verify verifies the signature of a vote whose key Find has found. Any goroutine may call it at any time.
-func (a *Aggregate) Verify(x *Vote) bool {
-	for _, v := range a.parts() {
-		if i := v.index(&x.Key); i >= 0 {
-			keys, ok := a.known.sum(v.policy, types.NewBitset(len(v.policy.Finalizers), i))
-			return ok && crypto.BLSVerify([]crypto.BLSSigners{{Keys: keys, Message: a.known.message(message{a.digest, x.Strong})}}, &x.Signature)
+// Verify verifies the signatures of votes whose keys Find has found, and returns those that are good. Several of
+// one kind take hardly more time than one, unless one of them is wrong. Any goroutine may call it at any time.
+func (a *Aggregate) Verify(list []*Vote) (good []*Vote) {
+	for _, strong := range []bool{true, false} {
+		var votes []*Vote
+		var signed []crypto.BLSSigned
+		for _, x := range list {
+			if keys, ok := a.keyOf(x); ok && x.Strong == strong {
+				votes, signed = append(votes, x), append(signed, crypto.BLSSigned{Keys: keys, Signature: x.Signature})
+			}
+		}
+		if len(votes) == 0 {
+			continue
+		}
+		m := a.known.message(message{a.digest, strong})
+		if crypto.BLSVerifyAll(signed, m) {
+			good = append(good, votes...)
+			continue
+		}
+		for i := range votes {
+			if len(votes) > 1 && crypto.BLSVerifyAll(signed[i:i+1], m) {
+				good = append(good, votes[i])
+			}
 		}
 	}
-	return false
+	return good
+}
+
+// keyOf is the key of a vote, of the active policy before the pending one; false if neither has it, or nobody can sign
+// with it.
+func (a *Aggregate) keyOf(x *Vote) (crypto.BLSKeySum, bool) {
+	for _, v := range a.parts() {
+		if i := v.index(&x.Key); i >= 0 {
+			return a.known.sum(v.policy, types.NewBitset(len(v.policy.Finalizers), i))
+		}
+	}
+	return crypto.BLSKeySum{}, false
 }
 
 // Add counts a vote whose signature was verified.

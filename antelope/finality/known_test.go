@@ -1,7 +1,9 @@
 package finality
 
 import (
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -96,6 +98,41 @@ func TestMessagesAreThoseAskedFor(t *testing.T) {
 	strong, weak := message{strong: true}, message{}
 	if string(strong.text())+"WEAK" != string(weak.text()) {
 		t.Errorf("%x, %x", strong.text(), weak.text())
+	}
+}
+
+// Of votes that are verified together the good ones are found, whatever the others are.
+func TestGoodVotesAreFoundAmongOthers(t *testing.T) {
+	private, policy := blsKeys(6)
+	a := &Aggregate{digest: types.Hash([]byte("a block")), active: newVotes(policy), known: new(known)}
+	cast := func(i int, strong bool) *Vote {
+		m := message{a.digest, strong}
+		s, err := private[i].Sign(m.text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Vote{Strong: strong, Key: policy.Finalizers[i].Key, Signature: s}
+	}
+	for range 20 {
+		var list, want []*Vote
+		for i := range private {
+			x := cast(i, rand.IntN(2) == 0)
+			switch rand.IntN(4) {
+			case 0:
+				x.Signature = cast((i+1)%len(private), x.Strong).Signature
+			case 1:
+				x.Strong = !x.Strong
+			default:
+				want = append(want, x)
+			}
+			list = append(list, x)
+		}
+		got := a.Verify(list)
+		for _, x := range list {
+			if slices.Contains(got, x) != slices.Contains(want, x) {
+				t.Fatalf("%d votes are good, not %d", len(got), len(want))
+			}
+		}
 	}
 }
 

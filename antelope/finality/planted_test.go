@@ -18,6 +18,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"a diff is another than the protocol's", "diff.go", "case t+1 < len(to) && equal(from[s], to[t+1]):", "case false:"},
 		{"the pending finalizers have no say", "certificate.go", "case p.Pending == nil:\n", "case p.Pending == nil, true:\n"},
 		{"a quorum is half", "certificate.go", "strong < p.Threshold:", "strong < p.Threshold/2:"},
+		{"one good vote makes the others good", "aggregate.go", "len(votes) > 1 && crypto.BLSVerifyAll(signed[i:i+1], m)", "len(votes) > 1"},
 		{"a weak certificate makes blocks final", "core.go", "if !claim.Strong {", "if false {"},
 	}, "-timeout=120s", "-network.count=40")
 }

@@ -91,7 +91,7 @@ func TestFinalizersVoteBeforeABlockIsExecuted(t *testing.T) {
 		if x.Block != b.ID() || n.Chain().Fork().Block(x.Block) != nil {
 			t.Fatalf("a vote for %s, the block is %s", x.Block, b.ID())
 		}
-		if r := prod.Vote(&x); r != finality.Duplicate {
+		if r := prod.Vote(&x)[0]; r != finality.Duplicate {
 			t.Errorf("the vote was not counted: %v", r)
 		}
 	case <-time.After(time.Minute):
@@ -116,7 +116,7 @@ func TestFinalizersVoteBeforeABlockIsExecuted(t *testing.T) {
 		t.Errorf("another vote for %s", x.Block)
 	case <-time.After(200 * time.Millisecond):
 	}
-	if r := prod.Vote(&finality.Vote{Block: old.ID()}); r == finality.NoBlock {
+	if r := prod.Vote(&finality.Vote{Block: old.ID()})[0]; r == finality.NoBlock {
 		t.Errorf("votes for a block that waits for the chain are not counted")
 	}
 }

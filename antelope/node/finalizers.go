@@ -21,7 +21,7 @@ const recent = 30 * time.Second
 type voter struct {
 	own   *finalizer.Finalizers
 	fork  *consensus.ForkDatabase
-	count func(*finality.Vote) finality.Result
+	count func(...*finality.Vote) []finality.Result
 	tell  func(*finality.Vote) // peers; nil for a node without any
 	log   *slog.Logger
 	queue chan ballot
@@ -45,7 +45,7 @@ const waitingBallots = 64
 // may be nil. log is
 // told why a finalizer may not vote.
 func (n *Node) vote(
-	o *finalizer.Options, count func(*finality.Vote) finality.Result, tell func(*finality.Vote), log *slog.Logger,
+	o *finalizer.Options, count func(...*finality.Vote) []finality.Result, tell func(*finality.Vote), log *slog.Logger,
 ) (*voter, error) {
 	options := *o
 	options.Log = log

@@ -237,7 +237,14 @@ const (
 	foreignKey     = 0xef
 )
 
-func (f *fakeChain) Vote(v *finality.Vote) finality.Result {
+func (f *fakeChain) Vote(list ...*finality.Vote) (results []finality.Result) {
+	for _, v := range list {
+		results = append(results, f.vote(v))
+	}
+	return results
+}
+
+func (f *fakeChain) vote(v *finality.Vote) finality.Result {
 	hash := types.Hash(v.Append(nil))
 	f.mu.Lock()
 	block, counted := f.blocks[v.Block], f.votes[hash]

@@ -65,9 +65,9 @@ type Ledger interface {
 	// if the block is bad.
 	Apply(ctx context.Context, b *Block) error
 
-	// Vote counts a finalizer's vote, after it verified its signature, which takes a
-	// millisecond. What it counted is passed on to peers.
-	Vote(v *finality.Vote) finality.Result
+	// Vote counts finalizers' votes for one block, after it verified their signatures, which takes a
+	// millisecond, and hardly more for several. What it counted is passed on to peers.
+	Vote(list ...*finality.Vote) []finality.Result
 
 	// PeerKeys asks the system contract for the producers that may gossip, the first one first, and for
 	// their keys (Spring: getpeerkeys). It may take its time. Without such a contract there are none.
@@ -148,7 +148,7 @@ func (l *ledger) Apply(ctx context.Context, b *Block) error {
 	return l.producer.Apply(ctx, l.block(b))
 }
 
-func (l *ledger) Vote(v *finality.Vote) finality.Result { return l.producer.Vote(v) }
+func (l *ledger) Vote(list ...*finality.Vote) []finality.Result { return l.producer.Vote(list...) }
 
 func (l *ledger) PeerKeys(ctx context.Context) ([]PeerKey, error) {
 	told, err := l.producer.Ask(ctx, types.N("eosio"), types.N("getpeerkeys"), keysTime)

@@ -111,6 +111,7 @@ type Limits struct {
 	ConnVotes int           // of a connection, that wait to be counted or for their block; then it is left, as by nodeos
 	Votes     int           // of all connections; then who has more than a share waits in vain
 	VoteTime  time.Duration // for which a vote waits for its block
+	VoteBatch int           // for one block, verified together: a wrong one lets each be verified alone
 
 	// Gossip of producers. All records of 50 of them, at their longest, fit into a message.
 
@@ -188,7 +189,7 @@ func DefaultLimits() Limits {
 		Ahead:            uint64(2 * 7 * time.Second / blockInterval),
 		Recent:           3 * time.Second,
 
-		ConnVotes: 2500, Votes: 20_000, VoteTime: 5 * time.Second,
+		ConnVotes: 2500, Votes: 20_000, VoteTime: 5 * time.Second, VoteBatch: 32,
 
 		GossipBytes: 512 << 10, GossipPlace: 1 << 10, GossipWaiting: 8 << 20,
 		GossipAnswer: 25, GossipDials: 1024, GossipPause: 250 * time.Millisecond,

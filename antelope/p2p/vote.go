@@ -121,22 +121,33 @@ func (v *voting) put(b *ballot) {
 	}
 }
 
-// next takes a vote of the connection whose turn it is; nil if there is none.
-func (v *voting) next() *ballot {
+// next takes a vote of the connection whose turn it is, and those for the same block that others have next in line: they
+// are verified together. It returns none if there is none.
+func (v *voting) next() (batch []*ballot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.turns) == 0 {
-		return nil
+	var waiting []*conn
+	for i, c := range v.turns {
+		b := c.ballots.line[0]
+		if len(batch) == v.limits.VoteBatch {
+			waiting = append(waiting, v.turns[i:]...)
+			break
+		}
+		if len(batch) > 0 && b.vote.Block != batch[0].vote.Block {
+			waiting = append(waiting, c)
+			continue
+		}
+		batch = append(batch, b)
+		c.ballots.line = c.ballots.line[1:]
+		v.total--
 	}
-	c := v.turns[0]
-	v.turns = v.turns[1:]
-	b := c.ballots.line[0]
-	c.ballots.line = c.ballots.line[1:]
-	v.total--
-	if len(c.ballots.line) > 0 {
-		v.turns = append(v.turns, c)
+	for _, b := range batch {
+		if len(b.from.ballots.line) > 0 {
+			waiting = append(waiting, b.from)
+		}
 	}
-	return b
+	v.turns = waiting
+	return batch
 }
 
 // endBallot ends the way of a vote, and returns who has sent it. One that counted is remembered as long as its block
@@ -160,17 +171,28 @@ func (v *voting) run(ctx context.Context) {
 		case <-v.wake:
 		}
 		for ctx.Err() == nil {
-			b := v.next()
-			if b == nil {
+			batch := v.next()
+			if len(batch) == 0 {
 				break
 			}
-			v.count(b)
+			v.count(batch)
 		}
 	}
 }
 
-func (v *voting) count(b *ballot) {
-	result := v.net.chain.Vote(&b.vote)
+// count has votes for one block counted.
+func (v *voting) count(batch []*ballot) {
+	votes := make([]*finality.Vote, len(batch))
+	for i, b := range batch {
+		votes[i] = &b.vote
+	}
+	for i, result := range v.net.chain.Vote(votes...) {
+		v.end(batch[i], result)
+	}
+}
+
+// end ends the way of a vote, unless its block has not come.
+func (v *voting) end(b *ballot, result finality.Result) {
 	if result == finality.NoBlock {
 		v.hold(b)
 		return

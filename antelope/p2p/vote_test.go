@@ -3,6 +3,7 @@ package p2p
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -172,6 +173,34 @@ func TestVotersTakeTurns(t *testing.T) {
 		may <- struct{}{}
 	}
 	eventually(t, "the vote of another is counted", func() bool { return chain.counted(voteFor(head, 2)) })
+}
+
+// Votes for one block that wait of several connections are verified together, up to a bound, and those for another
+// block on their own.
+func TestVotesForABlockAreVerifiedTogether(t *testing.T) {
+	chain := newFakeChain(100)
+	n := newVoting(startNode(t, chain, func(o *Options) { o.Limits.VoteBatch = 3 }).Network)
+	head, other := types.Checksum256{6}, types.Checksum256{7}
+	var conns []*conn
+	for i, ids := range [][]types.Checksum256{{head, head}, {other, head}, {head}, {head, other}, {head}} {
+		c := &conn{}
+		conns = append(conns, c)
+		for k, id := range ids {
+			n.put(&ballot{vote: *voteFor(id, 10*i+k), from: c})
+		}
+	}
+	for step, want := range [][]int{{0, 20, 30}, {10, 31}, {40, 1, 11}} {
+		var got []int
+		for _, b := range n.next() {
+			got = append(got, int(b.vote.Key[1]))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("step %d: the votes %v are taken together, not %v", step, got, want)
+		}
+	}
+	if n.total != 0 || len(n.turns) != 0 || len(n.next()) != 0 {
+		t.Errorf("%d votes of %d connections are left", n.total, len(n.turns))
+	}
 }
 
 // unknownVote is for a block that nobody has.

@@ -152,13 +152,16 @@ func producerOf(description string) (types.Name, bool) {
 	return name, name != 0
 }
 
-// Vote counts a finalizer's vote, as the chain does, and notes that it was heard. One that was counted
+// Vote counts finalizers' votes for one block, as the chain does, and notes that they were heard. One that was counted
 // before tells nothing of now: anybody can send it again. Any goroutine may call it; it takes
 // milliseconds.
-func (p *Producer) Vote(v *finality.Vote) finality.Result {
-	result, f := p.chain.Vote(v)
-	if f != nil && result == finality.Counted {
-		p.votes.noteVote(f, time.Now())
+func (p *Producer) Vote(list ...*finality.Vote) []finality.Result {
+	results := make([]finality.Result, len(list))
+	for i, x := range p.chain.Vote(list...) {
+		results[i] = x.Result
+		if x.Finalizer != nil && x.Result == finality.Counted {
+			p.votes.noteVote(x.Finalizer, time.Now())
+		}
 	}
-	return result
+	return results
 }

@@ -192,7 +192,7 @@ func TestAVoteThatIsSentAgainIsNotHeard(t *testing.T) {
 		var counted *finality.Vote
 		list := p.Votes()
 		for i := len(list) - 1; i >= 0 && counted == nil; i-- {
-			if n.Vote(&list[i]) == finality.Counted {
+			if n.Vote(&list[i])[0] == finality.Counted {
 				counted = &list[i]
 			}
 		}
@@ -201,7 +201,7 @@ func TestAVoteThatIsSentAgainIsNotHeard(t *testing.T) {
 			t.Fatalf("no vote is counted and heard: %v %d", counted, heard)
 		}
 		time.Sleep(time.Second)
-		if r := n.Vote(counted); r != finality.Duplicate {
+		if r := n.Vote(counted)[0]; r != finality.Duplicate {
 			t.Errorf("the vote is %v when it comes again", r)
 		}
 		if again := n.votes.others.vote.Load(); again != heard {
