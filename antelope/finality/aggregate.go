@@ -72,7 +72,8 @@ func (v *votes) add(i int, x *Vote) bool {
 func (v *votes) step(isStrong bool) {
 	quorum := v.strong.weight+v.weak.weight >= v.policy.Threshold
 	switch {
-	case isStrong && v.strong.weight >= v.policy.Threshold && (v.state == open || v.state == weakOpen || v.state == weak):
+	case isStrong && v.strong.weight >= v.policy.Threshold &&
+		(v.state == open || v.state == weakOpen || v.state == weak):
 		v.state = strong
 	case isStrong && quorum && v.state == open:
 		v.state = weak
@@ -170,7 +171,8 @@ func (a *Aggregate) Verify(x *Vote) bool {
 	for _, v := range a.parts() {
 		if i := v.index(&x.Key); i >= 0 {
 			keys, ok := a.known.sum(v.policy, types.NewBitset(len(v.policy.Finalizers), i))
-			return ok && crypto.BLSVerify([]crypto.BLSSigners{{Keys: keys, Message: a.known.message(message{a.digest, x.Strong})}}, &x.Signature)
+			return ok && crypto.BLSVerify([]crypto.BLSSigners{
+				{Keys: keys, Message: a.known.message(message{a.digest, x.Strong})}}, &x.Signature)
 		}
 	}
 	return false
