@@ -60,7 +60,8 @@ func runCommand() *cobra.Command {
 	}
 	f.flags(c, "tarn-bench.json", "tarn-bench.html")
 	c.Flags().StringSliceVar(&on, "on", nil, "subjects, separated by commas")
-	c.Flags().StringVar(&dir, "dir", "", "folder for chains that are made and for the nodes; default one in the user's cache")
+	c.Flags().StringVar(&dir, "dir", "",
+		"folder for chains that are made and for the nodes; default one in the user's cache")
 	c.Flags().StringVar(&from, "from", "", "a run's JSON: do the same again")
 	runFlags(c, &o)
 	return c
@@ -210,7 +211,8 @@ func configured(c *cobra.Command, o record.Options, on []string, dir string, fre
 		return nil, usage(err)
 	}
 	return &suite.Config{
-		Options: o, Subjects: subjects, Source: source, Dir: filepath.Join(above, fmt.Sprintf("nodes-%d", os.Getpid())), Free: free, InMemory: inMemory, Command: called(),
+		Options: o, Subjects: subjects, Source: source, Dir: filepath.Join(above, fmt.Sprintf("nodes-%d", os.Getpid())),
+		Free: free, InMemory: inMemory, Command: called(),
 		Network: network,
 		Tell:    func(line string) { fmt.Fprintln(c.ErrOrStderr(), line) }, //nolint:errcheck // it is only company
 	}, nil
@@ -246,10 +248,13 @@ func chainOf(o record.Options, above string) (suite.Network, error) {
 	switch {
 	case o.Protocol == subject.OperaNet && o.Blocks != "":
 		return nil, errors.New("--blocks is for chains of Antelope")
-	case o.Protocol == subject.OperaNet && (o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.Finalizers != 0 || o.AllChecks):
-		return nil, errors.New("--transaction-transfers, --keys, --empty-blocks, --rows, --finalizers and --all-checks are for chains of Antelope")
+	case o.Protocol == subject.OperaNet &&
+		(o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.Finalizers != 0 || o.AllChecks):
+		return nil, errors.New("--transaction-transfers, --keys, --empty-blocks, --rows, --finalizers and " +
+			"--all-checks are for chains of Antelope")
 	case o.Protocol == subject.OperaNet:
-		return opera.New(chains, opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerEvent: o.PerBlock, Slots: o.Slots})
+		return opera.New(chains,
+			opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerEvent: o.PerBlock, Slots: o.Slots})
 	case o.Slots != 0:
 		return nil, errors.New("--slot-transactions is for chains of Opera")
 	case o.Blocks != "":

@@ -12,10 +12,12 @@ import (
 // A run that was saved is drawn; a watch, and a folder that is not named, are wrong command lines.
 func TestASavedRunIsDrawn(t *testing.T) {
 	dir := t.TempDir()
-	run, watch, pictures := filepath.Join(dir, "run.json"), filepath.Join(dir, "watch.json"), filepath.Join(dir, "pictures")
-	r := &record.Run{Kind: record.KindRun, Schema: record.Schema, Subjects: []record.Subject{{Name: "tarn:heap", Program: "tarn", Mode: "heap"}},
-		Suites: []record.Suite{{Name: "stop", Metrics: []record.Metric{{Name: "time", Unit: "s"}}}},
-		Lives:  []record.Life{{Suite: "stop", Round: 1, Subject: "tarn:heap", Values: map[string]float64{"time": 1}}}}
+	run, watch, pictures := filepath.Join(dir, "run.json"), filepath.Join(dir, "watch.json"),
+		filepath.Join(dir, "pictures")
+	r := &record.Run{Kind: record.KindRun, Schema: record.Schema,
+		Subjects: []record.Subject{{Name: "tarn:heap", Program: "tarn", Mode: "heap"}},
+		Suites:   []record.Suite{{Name: "stop", Metrics: []record.Metric{{Name: "time", Unit: "s"}}}},
+		Lives:    []record.Life{{Suite: "stop", Round: 1, Subject: "tarn:heap", Values: map[string]float64{"time": 1}}}}
 	w := &record.Watch{Kind: record.KindWatch, Schema: record.Schema, PID: 7, Samples: []record.Sample{{}}}
 	for name, x := range map[string]any{run: r, watch: w} {
 		if err := record.Save(name, x); err != nil {
@@ -26,11 +28,14 @@ func TestASavedRunIsDrawn(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "stop-light.svg") || !strings.Contains(out, "stop-dark.svg") {
 		t.Errorf("%d: %s %s", code, out, log)
 	}
-	if text, err := os.ReadFile(filepath.Join(pictures, "stop-light.svg")); err != nil || !strings.Contains(string(text), "tarn:heap") {
+	if text, err := os.ReadFile(filepath.Join(pictures, "stop-light.svg")); err != nil ||
+		!strings.Contains(string(text), "tarn:heap") {
 		t.Errorf("%s, %v", text, err)
 	}
-	for why, args := range map[string][]string{"is a watch": {watch, "-o", pictures}, "-o names": {run}, "no such file": {filepath.Join(dir, "none"), "-o", pictures}} {
-		if _, log, code := bench(t, t.Context(), append([]string{"pictures"}, args...)...); code != 2 || !strings.Contains(log, why) {
+	for why, args := range map[string][]string{"is a watch": {watch, "-o", pictures}, "-o names": {run},
+		"no such file": {filepath.Join(dir, "none"), "-o", pictures}} {
+		if _, log, code := bench(t, t.Context(), append([]string{"pictures"}, args...)...); code != 2 ||
+			!strings.Contains(log, why) {
 			t.Errorf("%v: %d, %q", args, code, log)
 		}
 	}
@@ -38,7 +43,8 @@ func TestASavedRunIsDrawn(t *testing.T) {
 	if err := record.Save(run, r); err != nil {
 		t.Fatal(err)
 	}
-	if _, log, code := bench(t, t.Context(), "pictures", run, "-o", pictures); code != exitFailed || !strings.Contains(log, "no suite") {
+	if _, log, code := bench(t, t.Context(), "pictures", run, "-o", pictures); code != exitFailed ||
+		!strings.Contains(log, "no suite") {
 		t.Errorf("a run of nothing: %d, %q", code, log)
 	}
 }

@@ -31,7 +31,8 @@ func storeCommand() *cobra.Command {
 		Use:   "store [SECTION...]",
 		Short: "Measure the engines without a chain, beside each other and beside their libraries alone",
 		Long: "Make stores on every engine and measure them beside each other, each measurement in a process\n" +
-			"of its own. Without sections all are measured; at full size that takes hours and 40 GB of disk.\n\n" + "Sections:\n" + figures.Help(stores.Sections()),
+			"of its own. Without sections all are measured; at full size that takes hours and 40 GB of disk.\n\n" +
+			"Sections:\n" + figures.Help(stores.Sections()),
 		ValidArgs: sectionNames(), Args: cobra.OnlyValidArgs,
 		RunE: func(c *cobra.Command, names []string) error {
 			if e.short {
@@ -47,7 +48,8 @@ func storeCommand() *cobra.Command {
 		},
 	}
 	e.flags(c.Flags())
-	c.Flags().StringVar(&e.dir, "dir", "", "folder for the stores, which are removed at the end; the user's cache if not given")
+	c.Flags().StringVar(&e.dir, "dir", "",
+		"folder for the stores, which are removed at the end; the user's cache if not given")
 	c.Flags().StringVar(&e.json, "json", "", "file for all results as measured")
 	c.Flags().BoolVar(&e.short, "short", false, "other defaults, small and quick: shows that everything runs")
 	return c
@@ -96,7 +98,8 @@ func (e *engines) flags(f *pflag.FlagSet) {
 	f.DurationVar(&e.Time, "time", e.Time, "of one measurement in a round")
 	f.DurationVar(&e.Sustain, "sustain", e.Sustain, "of each run in section lsm")
 	f.DurationVar(&e.Trap, "trap", e.Trap, "of each run in section trap")
-	f.DurationVar(&e.TrapBare, "trap-bare", e.TrapBare, "of the bare mapping in section trap; it may write 5 GB a second")
+	f.DurationVar(&e.TrapBare, "trap-bare", e.TrapBare,
+		"of the bare mapping in section trap; it may write 5 GB a second")
 	f.DurationVar(&e.TrapEvery, "trap-every", e.TrapEvery, "time between checkpoints in section trap")
 	f.Var((*megabytes)(&e.Cache), "cache", "memory of an LSM engine or library in get, update, seek and view")
 	f.Var((*megabytes)(&e.Memory), "memory", "the same in the other sections")

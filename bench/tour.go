@@ -22,9 +22,11 @@ const tourSubjects = "tarn:mapped_private,tarn:mapped,tarn:heap,tarn:locked,tarn
 // tourOptions are those of the tour: what takes some four minutes on two processors.
 func tourOptions() record.Options {
 	return record.Options{
-		Suites: []string{suite.Import, suite.Start, suite.Push, suite.Stop}, Rounds: 6, Seed: 1, Accounts: 20_000, Work: 40_000,
+		Suites: []string{suite.Import, suite.Start, suite.Push, suite.Stop}, Rounds: 6, Seed: 1,
+		Accounts: 20_000, Work: 40_000,
 		Push: 3000, Connect: 16, Rate: 15, For: 600, Between: 3600, Limit: tourSeconds,
-		Rating: 600, AskFor: 30, AskRate: 50, Peers: 200, Syncing: 20, PeerFor: 60, Window: 3600, Load: 4000, LoadFor: 60, Clients: 10, Deployments: 10, DeployEvery: 3, Memory: 384,
+		Rating: 600, AskFor: 30, AskRate: 50, Peers: 200, Syncing: 20, PeerFor: 60, Window: 3600, Load: 4000,
+		LoadFor: 60, Clients: 10, Deployments: 10, DeployEvery: 3, Memory: 384,
 	}
 }
 
@@ -50,11 +52,13 @@ func tourCommand() *cobra.Command {
 				return err
 			}
 			return measure(c, o, []string{tourSubjects}, dir, tourBytes, f, []string{
-				"bytes written in hours at a steady rate: `tarn bench run disk`", "other programs beside this one: `tarn bench run --on`"})
+				"bytes written in hours at a steady rate: `tarn bench run disk`",
+				"other programs beside this one: `tarn bench run --on`"})
 		},
 	}
 	f.flags(c, "tarn-bench.json", "tarn-bench.html")
-	c.Flags().StringVar(&dir, "dir", "", "folder for chains that are made and for the nodes; default one in the user's cache")
+	c.Flags().StringVar(&dir, "dir", "",
+		"folder for chains that are made and for the nodes; default one in the user's cache")
 	c.Flags().Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
 	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "rounds, as far as they fit into the time")
 	c.Flags().IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")

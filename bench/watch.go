@@ -56,7 +56,8 @@ func watchCommand() *cobra.Command {
 	}
 	c.Flags().IntVar(&o.PID, "pid", 0, "the process")
 	c.Flags().DurationVar(&o.For, "for", 10*time.Minute, "how long")
-	c.Flags().Float64Var(&o.Rating, "tbw", 600, "terabytes that the disk is rated to be written, for the years that it lasts; 0: not told")
+	c.Flags().Float64Var(&o.Rating, "tbw", 600,
+		"terabytes that the disk is rated to be written, for the years that it lasts; 0: not told")
 	c.Flags().StringVar(&o.URL, "url", "", "the node's API, for what it writes by cause: http://127.0.0.1:8888")
 	f.flags(c, "", "")
 	return c

@@ -78,7 +78,8 @@ func bench(t *testing.T, ctx context.Context, args ...string) (out, log string, 
 func TestAWatchIsKeptAndShownAgain(t *testing.T) {
 	dir := t.TempDir()
 	file, page := filepath.Join(dir, "w.json"), filepath.Join(dir, "w.html")
-	out, log, code := bench(t, t.Context(), "watch", "--pid", fmt.Sprint(os.Getpid()), "--for", "1s", "--json", file, "--html", page)
+	out, log, code := bench(t, t.Context(), "watch", "--pid", fmt.Sprint(os.Getpid()), "--for", "1s", "--json", file,
+		"--html", page)
 	if code != 0 || !strings.Contains(out, "written in a year") {
 		t.Fatalf("%d: %s %s", code, out, log)
 	}
@@ -141,7 +142,8 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 		{"compare " + broken + " " + broken, "broken.json"},
 		{"report " + broken, "broken.json"},
 	} {
-		if _, log, code := bench(t, t.Context(), strings.Fields(c.args)...); code != 2 || !strings.Contains(log, c.why) {
+		if _, log, code := bench(t, t.Context(), strings.Fields(c.args)...); code != 2 ||
+			!strings.Contains(log, c.why) {
 			t.Errorf("%s: %d, %q, want 2 and %q", c.args, code, log, c.why)
 		}
 	}
@@ -152,7 +154,8 @@ func TestADiskWithoutRoomIsSaidAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := suite.Run(t.Context(), *c); err == nil || !strings.Contains(err.Error(), "--dir") || !strings.Contains(err.Error(), "are wanted") {
+	if _, err := suite.Run(t.Context(), *c); err == nil || !strings.Contains(err.Error(), "--dir") ||
+		!strings.Contains(err.Error(), "are wanted") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
@@ -162,7 +165,8 @@ func TestADiskWithoutRoomIsSaidAtOnce(t *testing.T) {
 
 func TestSuitesAreListed(t *testing.T) {
 	out, _, code := bench(t, t.Context(), "list")
-	for _, name := range []string{"import", "start", "push", "stop", "disk", "snapshot", "rpc", "sync", "window", "p2p", "peer", "serve-blocks"} {
+	for _, name := range []string{"import", "start", "push", "stop", "disk", "snapshot", "rpc", "sync", "window", "p2p",
+		"peer", "serve-blocks"} {
 		if code != 0 || !strings.Contains(out, "| "+name) {
 			t.Errorf("%d: no %s in\n%s", code, name, out)
 		}
@@ -175,7 +179,8 @@ func TestTwoRunsAreCompared(t *testing.T) {
 		r := &record.Run{Kind: record.KindRun, Schema: record.Schema, Subjects: []record.Subject{{Name: "tarn:heap"}},
 			Suites: []record.Suite{{Name: "import", Metrics: []record.Metric{{Name: "time", Unit: "s"}}}}}
 		for i, v := range times {
-			r.Lives = append(r.Lives, record.Life{Suite: "import", Round: i + 1, Subject: "tarn:heap", Values: map[string]float64{"time": v}})
+			r.Lives = append(r.Lives,
+				record.Life{Suite: "import", Round: i + 1, Subject: "tarn:heap", Values: map[string]float64{"time": v}})
 		}
 		path := filepath.Join(dir, name)
 		if err := record.Save(path, r); err != nil {

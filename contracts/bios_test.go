@@ -86,7 +86,8 @@ func decide(t *testing.T, code []byte) (results, states, wants []string) {
 		chaintest.SetCode(types.N("eosio"), code))
 	must(t, err)
 	for _, d := range decisions(n) {
-		results = append(results, d.action+" by "+d.actors+": "+n.try(n.action("eosio", d.action, d.actors, []byte(d.data))))
+		results = append(results,
+			d.action+" by "+d.actors+": "+n.try(n.action("eosio", d.action, d.actors, []byte(d.data))))
 		states = append(states, n.governor("alice"))
 		wants = append(wants, d.want)
 	}

@@ -16,7 +16,8 @@ import (
 var write = flag.Bool("write", false, "write the modules that the sources give")
 
 var all = map[string]contracts.Contract{
-	"token": contracts.Token(), "boot": contracts.Boot(), "bios": contracts.Bios(), "finalizers": contracts.Finalizers(),
+	"token": contracts.Token(), "boot": contracts.Boot(), "bios": contracts.Bios(),
+	"finalizers": contracts.Finalizers(),
 }
 
 // A module that is not its source's would hide what it does. After a change:

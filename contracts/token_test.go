@@ -67,7 +67,8 @@ func newNetwork(t *testing.T) *network {
 func (n *network) action(contract, name, actors string, data []byte) types.Action {
 	a := types.Action{Account: types.N(contract), Name: types.N(name), Data: data}
 	for _, actor := range strings.Fields(actors) {
-		a.Authorization = append(a.Authorization, types.PermissionLevel{Actor: types.N(actor), Permission: types.N("active")})
+		a.Authorization = append(a.Authorization,
+			types.PermissionLevel{Actor: types.N(actor), Permission: types.N("active")})
 	}
 	return a
 }
@@ -280,7 +281,8 @@ func TestTheTokenIsLikeTheOriginal(t *testing.T) {
 			t.Errorf("%s by %s of %.60s:\n ours  %s\n theirs %s", s.action, s.actors, s.data, ours[i], theirs[i])
 		}
 		if ourRows[i] != theirRows[i] {
-			t.Errorf("after %s by %s of %.60s:\n ours\n%s\n theirs\n%s", s.action, s.actors, s.data, ourRows[i], theirRows[i])
+			t.Errorf("after %s by %s of %.60s:\n ours\n%s\n theirs\n%s", s.action, s.actors, s.data,
+				ourRows[i], theirRows[i])
 		}
 	}
 	original, err := abi.Parse(string(text))

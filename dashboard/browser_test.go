@@ -193,9 +193,11 @@ func moving() Options {
 			{Group: "Disk", Title: "Written, by cause", Help: "Kilobytes are normal.", Unit: BytesSecond, Stacked: true,
 				Series: []Series{
 					{Name: "checkpoints", Value: wave(1)}, {Name: "log", Value: wave(0.5)},
-					{Name: "never", Value: func() float64 { return math.NaN() }}, {Name: "history", Rate: true, Value: total(1)}}},
+					{Name: "never", Value: func() float64 { return math.NaN() }},
+					{Name: "history", Rate: true, Value: total(1)}}},
 			{Group: "Disk", Title: "Read", Unit: BytesSecond, Series: []Series{{Name: "read", Rate: true, Value: total(2)}}},
-			{Group: "Memory", Title: "Memory", Unit: Bytes, Stacked: true, Series: []Series{{Name: "anonymous", Value: wave(900)}, {Name: "files", Value: wave(500)}}},
+			{Group: "Memory", Title: "Memory", Unit: Bytes, Stacked: true,
+				Series: []Series{{Name: "anonymous", Value: wave(900)}, {Name: "files", Value: wave(500)}}},
 			{Group: "API", Title: "Latency", Unit: Seconds, Series: []Series{{Name: "p99", Scale: 1e-9, Value: wave(3)}}},
 		},
 		Figures: []Figure{

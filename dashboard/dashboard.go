@@ -112,7 +112,8 @@ func (o *Options) Validate() error {
 		}
 	}
 	for _, f := range o.Figures {
-		if f.Group == "" || f.Title == "" || (f.Unit == Text) != (f.Words != nil) || (f.Unit == Text) == (f.Value != nil) {
+		if f.Group == "" || f.Title == "" || (f.Unit == Text) != (f.Words != nil) ||
+			(f.Unit == Text) == (f.Value != nil) {
 			errs = append(errs, fmt.Errorf("figure %q of %q has no group, no title, or not the value of its unit",
 				f.Title, f.Group))
 		}

@@ -251,7 +251,8 @@ func TestOptionsThatMakeNoPageAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		change(&w.o)
-		if err := w.o.Validate(); err == nil || strings.HasPrefix(name, "no ") && !strings.Contains(err.Error(), name[3:]) {
+		if err := w.o.Validate(); err == nil ||
+			strings.HasPrefix(name, "no ") && !strings.Contains(err.Error(), name[3:]) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -117,7 +117,8 @@ func TestACopyThatDiffersIsNotFinished(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			src, dst := t.TempDir(), filepath.Join(t.TempDir(), "new")
 			randomStore(t, src, 3)
-			if _, err := small(&fuse{context.Background(), 8}, src, dst, engine.Page).run(); !errors.Is(err, errInterrupted) {
+			if _, err := small(&fuse{context.Background(), 8}, src, dst, engine.Page).run(); !errors.Is(err,
+				errInterrupted) {
 				t.Fatal(err)
 			}
 			e, err := engine.OpenRows(dst, engine.Options{Unfinished: true, Mode: page.MappedPrivate})

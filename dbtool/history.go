@@ -111,7 +111,8 @@ func (v *Verification) verifyHistory(ctx context.Context, t *target, p *display,
 			return err
 		}
 		done, err := history.Verify(history.VerifyOptions{
-			Dir: dir, OldDir: old, Damage: report, Notice: func(err error) { v.Notices = append(v.Notices, err.Error()) },
+			Dir: dir, OldDir: old, Damage: report,
+			Notice: func(err error) { v.Notices = append(v.Notices, err.Error()) },
 			Read: func(bytes int64) error {
 				p.add(bytes)
 				return checkStopped(ctx)
@@ -156,5 +157,6 @@ func tooBroken(err error) bool {
 }
 
 func (v *Verification) historyText() string {
-	return fmt.Sprintf("%s: sound: %s entries and %s index postings in %d logs and indexes, %s", v.Path, formatGrouped(v.Entries), formatGrouped(v.Postings), v.Logs, size(v.HistoryBytes))
+	return fmt.Sprintf("%s: sound: %s entries and %s index postings in %d logs and indexes, %s",
+		v.Path, formatGrouped(v.Entries), formatGrouped(v.Postings), v.Logs, size(v.HistoryBytes))
 }

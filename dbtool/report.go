@@ -112,7 +112,8 @@ func (i Info) print(w io.Writer) {
 	if i.InUse {
 		fmt.Fprintf(t, "in use\tby another process; this is what the last checkpoint's meta page says\n")
 	}
-	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", formatGrouped(int64(i.Head)), formatGrouped(int64(i.Irreversible)))
+	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", formatGrouped(int64(i.Head)),
+		formatGrouped(int64(i.Irreversible)))
 	if i.UndoRevisions > 0 {
 		fmt.Fprintf(t, "undo\t%d revisions, %s\n", i.UndoRevisions, size(i.UndoBytes))
 	}
@@ -132,7 +133,8 @@ func (i Info) print(w io.Writer) {
 func (a Age) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "store\t%s\n", a.Path)
-	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", formatGrouped(int64(a.Checkpoint.Head)), formatGrouped(int64(a.Checkpoint.Irreversible)))
+	fmt.Fprintf(t, "revision\thead %s, irreversible %s\n", formatGrouped(int64(a.Checkpoint.Head)),
+		formatGrouped(int64(a.Checkpoint.Irreversible)))
 	fmt.Fprintf(t, "checkpoint\t%s\n", a.Checkpoint.text())
 	t.Flush()
 }

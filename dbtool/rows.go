@@ -65,7 +65,9 @@ func walk(r store.Reader, t store.Table, undone past, from []byte) (*rows, error
 		return w, nil
 	}
 	w.standing = c.Seek(from)
-	skip, _ := slices.BinarySearchFunc(w.past, from, func(r pastRow, key []byte) int { return bytes.Compare(r.key, key) })
+	skip, _ := slices.BinarySearchFunc(w.past, from, func(r pastRow, key []byte) int {
+		return bytes.Compare(r.key, key)
+	})
 	w.past = w.past[skip:]
 	return w, nil
 }

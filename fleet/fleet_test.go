@@ -309,7 +309,8 @@ func FuzzMove(f *testing.F) {
 			t.Fatalf("the encoding of what was decoded is another: %v", err)
 		}
 		for _, x := range m.Blocks {
-			if err := EachRow(x.Rows, func(string, []byte, []byte, bool) error { return nil }); err != nil && !errors.Is(err, ErrDamaged) {
+			if err := EachRow(x.Rows, func(string, []byte, []byte, bool) error { return nil }); err != nil &&
+				!errors.Is(err, ErrDamaged) {
 				t.Fatal(err)
 			}
 		}

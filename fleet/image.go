@@ -66,7 +66,8 @@ func (s *RowsSum) Difference(from *RowsSum) (names []string) {
 	return append(names, slices.Sorted(maps.Keys(left))...)
 }
 
-// Sum reads all rows that a view shows. progress is told of the rows so far, now and then; an error of it ends the reading.
+// Sum reads all rows that a view shows. progress is told of the rows so far, now and then; an error of it ends the
+// reading.
 func Sum(v store.View, progress func(rows int64) error) (RowsSum, error) {
 	x := &imageWriter{progress: progress}
 	err := x.tables(v)
@@ -79,8 +80,9 @@ func Sum(v store.View, progress func(rows int64) error) (RowsSum, error) {
 // WriteImage writes all rows that a view shows, of the block that the header names. progress is told of
 // the rows so far, now and then; an error of it ends the writing. It returns what [Sum] does.
 //
-// An image is the magic, and one zstd frame with a checksum: the header with its records, then each table with its name and its
-// rows (a key of length 0 ends them), in the order of their handles, a name of length 0, and the number of all rows.
+// An image is the magic, and one zstd frame with a checksum: the header with its records, then each table with its name
+// and its rows (a key of length 0 ends them), in the order of their handles, a name of length 0, and the number of all
+// rows.
 func WriteImage(w io.Writer, h ImageHeader, v store.View, progress func(rows int64) error) (sum RowsSum, err error) {
 	if _, err := io.WriteString(w, imageMagic); err != nil {
 		return sum, fmt.Errorf("write an image: %w", err)

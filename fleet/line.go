@@ -54,7 +54,8 @@ const lostMost = 4096
 // NewLine makes a line that begins after a block. tables lists the store's; limit is about how many bytes it may
 // hold, of blocks that were published and that were not.
 func NewLine(base Point, tables func() []store.TableInfo, limit int64) *Line {
-	return &Line{tables: tables, limit: limit, notify: make(chan struct{}, 1), base: base, parents: make(map[Point]Point)}
+	return &Line{tables: tables, limit: limit, notify: make(chan struct{}, 1), base: base,
+		parents: make(map[Point]Point)}
 }
 
 // Add adds a block that has become the head, and forgets those that do not lead to it. What is later is
@@ -154,7 +155,9 @@ func (l *Line) index(at Point) (int, bool) {
 	if at == l.base {
 		return 0, true
 	}
-	i, ok := slices.BinarySearchFunc(l.blocks, at.Revision, func(e *entry, n uint64) int { return cmp.Compare(e.Revision, n) })
+	i, ok := slices.BinarySearchFunc(l.blocks, at.Revision, func(e *entry, n uint64) int {
+		return cmp.Compare(e.Revision, n)
+	})
 	return i + 1, ok && l.blocks[i].Point == at
 }
 
@@ -239,7 +242,8 @@ func (l *Line) after(at Point, size int64) ([]*entry, Point, error) {
 	defer l.mu.Unlock()
 	i, ok := l.find(at)
 	if !ok {
-		return nil, l.final, fmt.Errorf("%w: what followed block %d (%s) is not in memory any more", ErrGap, at.Revision, at.ID)
+		return nil, l.final, fmt.Errorf("%w: what followed block %d (%s) is not in memory any more",
+			ErrGap, at.Revision, at.ID)
 	}
 	end := i
 	for end < l.shown && (end == i || size >= l.blocks[end].size) {

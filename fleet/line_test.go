@@ -97,7 +97,8 @@ func TestALineForgetsWhatDoesNotFit(t *testing.T) {
 	at := Point{}
 	for i := range uint64(50) {
 		next := point(i+1, 0)
-		l.Add(Block{Parent: at, Point: next, Records: []Record{{0, bytes.Repeat([]byte{1}, 9000)}}}, Later{Rows: rowsOf("a", int(i))})
+		l.Add(Block{Parent: at, Point: next, Records: []Record{{0, bytes.Repeat([]byte{1}, 9000)}}},
+			Later{Rows: rowsOf("a", int(i))})
 		at = next
 	}
 	l.Show(point(40, 0))
@@ -115,7 +116,8 @@ func TestALineForgetsWhatDoesNotFit(t *testing.T) {
 		t.Fatalf("head %v, final %v", head, final)
 	}
 	// A larger block than all the memory is told all the same.
-	l.Add(Block{Parent: at, Point: point(51, 0), Records: []Record{{0, make([]byte, 200_000)}}}, Later{Rows: rowsOf("a", 0)})
+	l.Add(Block{Parent: at, Point: point(51, 0), Records: []Record{{0, make([]byte, 200_000)}}},
+		Later{Rows: rowsOf("a", 0)})
 	l.Show(at)
 	if m, err := l.Next(at, 1); err != nil || m == nil || len(m.Blocks) != 1 {
 		t.Fatalf("a block larger than the memory: %v, %v", m, err)

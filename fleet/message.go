@@ -51,7 +51,8 @@ func ReadHeader(b []byte) (h Header, data []byte, err error) {
 		return h, nil, fmt.Errorf("%w: %d bytes are less than a header", ErrDamaged, len(b))
 	}
 	if b[0] != messageVersion {
-		return h, nil, fmt.Errorf("%w: a message of version %d; this program knows %d", ErrDamaged, b[0], messageVersion)
+		return h, nil, fmt.Errorf("%w: a message of version %d; this program knows %d",
+			ErrDamaged, b[0], messageVersion)
 	}
 	b = b[1:]
 	take := func(n int) []byte { v := b[:n]; b = b[n:]; return v }
@@ -132,7 +133,8 @@ func (w *Writer) Write(m *Move) ([][]byte, error) {
 	}
 	w.packed = s2.Encode(w.packed[:cap(w.packed)], w.plain)
 	if int64(len(w.packed)) > w.limits.Compressed {
-		return nil, fmt.Errorf("a move of %d bytes, compressed: %w, of %d bytes", len(w.packed), ErrTooLarge, w.limits.Compressed)
+		return nil, fmt.Errorf("a move of %d bytes, compressed: %w, of %d bytes",
+			len(w.packed), ErrTooLarge, w.limits.Compressed)
 	}
 	h := Header{Line: w.last.Line, Number: w.last.Number + 1, Before: w.last.Digest, Base: w.last.To, To: w.last.To}
 	if len(m.Blocks) > 0 {
@@ -191,7 +193,8 @@ func (r *Reader) Read(message []byte) (*Move, error) {
 	}
 	if int64(len(r.packed)+len(data)) > r.limits.Compressed {
 		r.begun = Header{}
-		return nil, fmt.Errorf("a move of more than %d bytes, compressed: %w, of %d bytes", len(r.packed), ErrTooLarge, r.limits.Compressed)
+		return nil, fmt.Errorf("a move of more than %d bytes, compressed: %w, of %d bytes",
+			len(r.packed), ErrTooLarge, r.limits.Compressed)
 	}
 	r.packed, r.begun = append(r.packed, data...), h
 	if !h.IsLast() {

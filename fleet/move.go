@@ -27,8 +27,8 @@ func (m *Move) Append(b []byte) []byte {
 	return b
 }
 
-// What a block and a record count for at least, in bytes: that bounds how many an encoding can have, and what they take in
-// memory. Records have more.
+// What a block and a record count for at least, in bytes: that bounds how many an encoding can have, and what they take
+// in memory. Records have more.
 const (
 	leastBlock  = 2*33 + 2
 	leastRecord = 16

@@ -317,7 +317,8 @@ func TestAnOpenThatEndsWithDamageChangesNothing(t *testing.T) {
 			t.Fatalf("need %d: next is %v, %v", need, l, err)
 		}
 		for _, path := range before.Paths() {
-			if was, is := before.Blob(path), fs.Blob(path); was != nil && (is == nil || !bytes.Equal(was.Bytes(), is.Bytes())) {
+			if was, is := before.Blob(path), fs.Blob(path); was != nil &&
+				(is == nil || !bytes.Equal(was.Bytes(), is.Bytes())) {
 				t.Errorf("need %d: %s was changed", need, path)
 			}
 		}

@@ -22,7 +22,8 @@ type IndexOptions struct {
 	// Log is what the index is about. It must outlive the index.
 	Log Entries
 	// Keys calls emit for each key of an entry, with a value of at most 1 KiB that Find
-	// gives back; a key has at most 1 KiB. What it emits is copied. It must answer the same for the same entry as long as the index lives.
+	// gives back; a key has at most 1 KiB. What it emits is copied. It must answer the same for the same entry as long
+	// as the index lives.
 	Keys func(number uint64, entry []byte, emit func(key, value []byte)) error
 	// MemoryBytes is from which size on the newest part becomes a run: 32 MiB.
 	MemoryBytes int64

@@ -360,7 +360,8 @@ func TestADamagedIndexIsMadeAgainFromTheLog(t *testing.T) {
 				runs++
 			}
 		}
-		if runs != x.Stats().Runs && !strings.HasSuffix(path, listName) { // of a list that is lost nobody knows the files
+		// of a list that is lost nobody knows the files
+		if runs != x.Stats().Runs && !strings.HasSuffix(path, listName) {
 			t.Fatalf("%s: %d files of %d runs", how, runs, x.Stats().Runs)
 		}
 		check(t, errors.Join(x.Close(), l.Close()))

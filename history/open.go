@@ -119,7 +119,8 @@ func (l *opening) missing(next uint64) error {
 		return corrupt(l.o.Dir, 0, "entries from %d to %d are needed and not there; %s", l.o.First, l.o.Need, restore)
 	}
 	s := l.last()
-	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed; %s", next, l.o.Need, restore)
+	return corrupt(s.path(), s.end, "entry %d is not whole, and entries up to %d are needed; %s",
+		next, l.o.Need, restore)
 }
 
 // find reads the segments from the first on, until there is none. It changes nothing.

@@ -107,7 +107,9 @@ func (x *Index) fromLog(r *run) (parts []*run, next uint64, err error) {
 		if buf, err = x.o.Log.Read(number, buf[:0]); err != nil {
 			return parts, next, err
 		}
-		n, err := gather(memory, number, func(emit func(key, value []byte)) error { return x.o.Keys(number, buf, emit) })
+		n, err := gather(memory, number, func(emit func(key, value []byte)) error {
+			return x.o.Keys(number, buf, emit)
+		})
 		if err != nil {
 			return parts, next, fmt.Errorf("entry %d: %w", number, err)
 		}

@@ -15,9 +15,10 @@ import (
 // A run's file: blocks of postings in order, each with a checksum; the first posting of
 // each block and where it lies; a footer. Integers of fixed size are little-endian.
 const (
-	runMagic     = "tarnrun1"
-	runBlock     = 4 << 10                       // a block ends when it is this long
-	runFooter    = 8 + 8 + 8 + 8 + 4 + 4 + 4 + 8 // from, to, postings, offset of the index, its length and checksum, checksum, magic
+	runMagic = "tarnrun1"
+	runBlock = 4 << 10 // a block ends when it is this long
+	// from, to, postings, offset of the index, its length and checksum, checksum, magic
+	runFooter    = 8 + 8 + 8 + 8 + 4 + 4 + 4 + 8
 	maxRunIndex  = 1 << 31
 	maxPostingIn = 1 << 20 // bytes of a block that a reader takes
 )
@@ -185,7 +186,8 @@ func (r *run) open(f vfs.File) error {
 		at+length+runFooter != size {
 		return corrupt(r.path, size-runFooter, "not the end of a run")
 	}
-	if from, to := binary.LittleEndian.Uint64(foot), binary.LittleEndian.Uint64(foot[8:]); from != r.from || to != r.to {
+	if from, to := binary.LittleEndian.Uint64(foot), binary.LittleEndian.Uint64(foot[8:]); from != r.from ||
+		to != r.to {
 		return corrupt(r.path, size-runFooter, "entries %d to %d, want %d to %d", from, to, r.from, r.to)
 	}
 	r.postings, r.size = binary.LittleEndian.Uint64(foot[16:]), size

@@ -120,7 +120,8 @@ func (s *segment) behind(f vfs.File) (at int64, found bool, err error) {
 		Prefixes: func(at int64, head []byte) iter.Seq[[]byte] {
 			most := min((at-s.end)/entryHead, mostMissing)
 			return func(yield func([]byte) bool) {
-				for n := int64(1); n <= most && yield(sumHead(s.first+s.count+uint64(n), binary.LittleEndian.Uint32(head))); n++ {
+				for n := int64(1); n <= most &&
+					yield(sumHead(s.first+s.count+uint64(n), binary.LittleEndian.Uint32(head))); n++ {
 				}
 			}
 		},
@@ -145,7 +146,8 @@ func (l *Log) later(sequence uint64) (bool, error) {
 func (l *opening) endsBefore(sequence uint64) error {
 	later, err := l.later(sequence)
 	if err == nil && later {
-		err = corrupt(segmentPath(l.o.Dir, sequence), 0, "the segment is missing, and later ones are there; %s", restore)
+		err = corrupt(segmentPath(l.o.Dir, sequence), 0, "the segment is missing, and later ones are there; %s",
+			restore)
 	}
 	return err
 }

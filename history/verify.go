@@ -216,7 +216,8 @@ func (v *verification) verifyRuns() error {
 		}
 		if v.has && r.to > v.next {
 			v.Notice(fmt.Errorf(
-				"%s: run of entries up to %d, and the log has them up to %d: the next start gives it up", r.path, r.to, v.next))
+				"%s: run of entries up to %d, and the log has them up to %d: the next start gives it up",
+				r.path, r.to, v.next))
 		}
 		if there, err := v.FS.Exists(r.path); err != nil {
 			return err

@@ -42,7 +42,8 @@ func verifyAll(t *testing.T, fs *memfs.FS) (done Verified, damage, notices []err
 	before := fs.Clone()
 	done, err := Verify(VerifyOptions{
 		FS: fs, Dir: "/log", OldDir: "/old",
-		Damage: func(err error) { damage = append(damage, err) }, Notice: func(err error) { notices = append(notices, err) },
+		Damage: func(err error) { damage = append(damage, err) },
+		Notice: func(err error) { notices = append(notices, err) },
 	})
 	check(t, err)
 	for _, path := range before.Paths() {

@@ -65,7 +65,8 @@ func (w Watch) Save(s store.Store, save func() error) error {
 	close(stop)
 	<-stopped
 	if err == nil {
-		w.Log.Info("The state is saved", "block", s.Durable().Head, "mb", (s.Stats().Written.Total()-before.Written.Total())>>20,
+		w.Log.Info("The state is saved", "block", s.Durable().Head,
+			"mb", (s.Stats().Written.Total()-before.Written.Total())>>20,
 			"seconds", fmt.Sprintf("%.1f", time.Since(start).Seconds()))
 	}
 	return err

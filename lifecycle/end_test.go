@@ -42,7 +42,8 @@ func TestALongSaveIsWatched(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		for _, want := range []string{"written_mb=50 of_mb=100 seconds=2 seconds_left=2", "seconds=4", "The state is saved", "block=7 mb=50 seconds=5.0"} {
+		for _, want := range []string{"written_mb=50 of_mb=100 seconds=2 seconds_left=2", "seconds=4",
+			"The state is saved", "block=7 mb=50 seconds=5.0"} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("nothing says %q:\n%s", want, &log)
 			}

@@ -31,7 +31,8 @@ func ShareMemory(m machine.Memory) Memory {
 	if m.Bytes == 0 {
 		total = 1 << 40
 	}
-	return Memory{Memory: m, Total: total, Heap: total / 4, Private: total / 2, State: (total+m.Swap)/8*7 - min(total/4, mostBesideState)}
+	return Memory{Memory: m, Total: total, Heap: total / 4, Private: total / 2,
+		State: (total+m.Swap)/8*7 - min(total/4, mostBesideState)}
 }
 
 // Library shares out anew for a node on an LSM library: much of the library's memory is Go's,

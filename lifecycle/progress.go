@@ -50,7 +50,8 @@ func (p *Progress) Items(done, total uint64, args ...any) bool {
 
 // Bytes is Items for bytes.
 func (p *Progress) Bytes(done, total uint64, args ...any) bool {
-	return p.looks() && p.say(done, total, func(rate float64) string { return fmt.Sprintf("%.1f MB/s", rate/1e6) }, args)
+	return p.looks() &&
+		p.say(done, total, func(rate float64) string { return fmt.Sprintf("%.1f MB/s", rate/1e6) }, args)
 }
 
 // looks counts a call, and tells whether it looks at the clock.
@@ -71,7 +72,8 @@ func (p *Progress) say(done, total uint64, rate func(float64) string, args []any
 	all := append([]any{}, args...)
 	if total > 0 {
 		left := time.Duration(p.work.Left(done, total) * float64(time.Second))
-		all = append(all, "percent", fmt.Sprintf("%.1f", 100*float64(min(done, total))/float64(total)), "left", left.Round(time.Second))
+		all = append(all, "percent", fmt.Sprintf("%.1f", 100*float64(min(done, total))/float64(total)),
+			"left", left.Round(time.Second))
 	}
 	all = append(all, "rate", rate(p.work.Rate(done)))
 	if p.live == nil {

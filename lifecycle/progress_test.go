@@ -28,12 +28,14 @@ func TestProgressSaysRateAndTimeLeft(t *testing.T) {
 			t.Errorf("within a second it says %q", said.String())
 		}
 		report(1, 10)
-		if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "percent=5.0 left=38s rate=5/s") {
+		if text := said.String(); strings.Count(text, "\n") != 1 ||
+			!strings.Contains(text, "percent=5.0 left=38s rate=5/s") {
 			t.Errorf("after two seconds it says %q", text)
 		}
 		said.Reset()
 		report(10, 60)
-		if text := said.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "msg=Working block=7 percent=30.0 left=28s rate=5/s") {
+		if text := said.String(); strings.Count(text, "\n") != 1 ||
+			!strings.Contains(text, "msg=Working block=7 percent=30.0 left=28s rate=5/s") {
 			t.Errorf("ten seconds later it says %q", text)
 		}
 	})
@@ -64,7 +66,8 @@ func TestALineOnATerminalChangesInItsPlace(t *testing.T) {
 	}
 	all := strings.Split(string(text), erase)
 	last := all[len(all)-1]
-	if n := len(all); n < 5 || n > 10 || !strings.HasPrefix(all[1], "Importing 25.0 % 6s left 0.5 MB/s  block=7 long=xxx") || len(all[1]) != 79 {
+	if n := len(all); n < 5 || n > 10 ||
+		!strings.HasPrefix(all[1], "Importing 25.0 % 6s left 0.5 MB/s  block=7 long=xxx") || len(all[1]) != 79 {
 		t.Errorf("lines %q", all)
 	}
 	if !strings.Contains(last, "Imported") || strings.Contains(last, "Importing") {

@@ -71,7 +71,8 @@ func TestACheckpointIsDueByTheWorkThatRecoveryWouldBe(t *testing.T) {
 // One checkpoint at a time; what became of it is told once, and the next one is tried.
 func TestAFailedCheckpointIsToldAndTriedAgain(t *testing.T) {
 	of, broken, saved := &saving{}, errors.New("broken"), 0
-	s := NewSaver(SaverOptions{Store: of, Recovery: 1, Worked: func() time.Duration { return 0 }, Saved: func() error { saved++; return nil }})
+	s := NewSaver(SaverOptions{Store: of, Recovery: 1, Worked: func() time.Duration { return 0 },
+		Saved: func() error { saved++; return nil }})
 	if err := errors.Join(s.Begin(), s.Begin()); err != nil || len(of.begun) != 1 {
 		t.Fatalf("%d are under way, %v", len(of.begun), err)
 	}

@@ -84,7 +84,8 @@ func (c *Child) run(ctx context.Context) error {
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, self, c.Args...)
 	cmd.Stdout, cmd.Stderr = c.Log, c.Log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true} // Ctrl-C reaches it by this process alone
+	// Ctrl-C reaches it by this process alone
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM, Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
 	if err := cmd.Run(); err != nil {
@@ -101,8 +102,8 @@ type Replica struct {
 
 const mostReplicas = 16
 
-// Members are the replicas that the options ask for: their folders are in the chain's, and their APIs at the ports after
-// the node's.
+// Members are the replicas that the options ask for: their folders are in the chain's, and their APIs at the ports
+// after the node's.
 func (o *Options) Members() ([]Replica, error) {
 	switch {
 	case o.Replicas < 0 || o.Replicas > mostReplicas:
@@ -134,7 +135,8 @@ func Together(ctx context.Context, node Child, replicas []Replica, args func(Rep
 			return e
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		children = append(children, Child{Name: filepath.Base(r.Dir) + " (its log is " + f.Name() + ")", Args: args(r), Log: f})
+		children = append(children,
+			Child{Name: filepath.Base(r.Dir) + " (its log is " + f.Name() + ")", Args: args(r), Log: f})
 	}
 	return Supervise(ctx, children...)
 }

@@ -18,7 +18,8 @@ func (o *Options) Fill(text string, more ...string) string {
 		log = "The node's log is " + o.at(LogFile) + ". "
 	}
 	return strings.NewReplacer(append(more,
-		"{dir}", o.Dir, "{second}", o.at("second"), "{http}", Reachable(o.HTTP), "{p2p}", Reachable(o.P2P), "{tarn}", o.Tarn,
+		"{dir}", o.Dir, "{second}", o.at("second"), "{http}", Reachable(o.HTTP), "{p2p}", Reachable(o.P2P),
+		"{tarn}", o.Tarn,
 		"{page}\n", page, "{log}", log,
 	)...).Replace(text)
 }

@@ -32,7 +32,8 @@ func Self() (Process, error) {
 func read(dir string) (Process, error) {
 	var p Process
 	status, serr := fields(filepath.Join(dir, "status"), map[string]*int64{
-		"RssAnon": &p.Memory.Anonymous, "RssFile": &p.Memory.File, "RssShmem": &p.Memory.Shared, "VmSwap": &p.Memory.Swap,
+		"RssAnon": &p.Memory.Anonymous, "RssFile": &p.Memory.File, "RssShmem": &p.Memory.Shared,
+		"VmSwap": &p.Memory.Swap,
 		"VmSize": &p.Virtual, "VmHWM": &p.PeakSize, "Threads": &p.Threads,
 	})
 	disk, derr := fields(filepath.Join(dir, "io"), map[string]*int64{

@@ -34,15 +34,24 @@ func struckPattern(what string) *regexp.Regexp { return regexp.MustCompile(`\b` 
 func kills() []adversary {
 	kind := "kills"
 	return []adversary{
-		{Kind: kind, Name: "killed stores", What: "SIGKILL at any moment of a store's work, opening and recovery included; nothing durable is lost, what is found is a revision",
-			Package: "./store/storetest/engines", Run: "^TestKill$", Args: []string{"-storetest.seed=$seed", "-storetest.kills=$n"}, Size: 4,
+		{Kind: kind, Name: "killed stores",
+			What: "SIGKILL at any moment of a store's work, opening and recovery included; nothing durable is " +
+				"lost, what is found is a revision",
+			Package: "./store/storetest/engines", Run: "^TestKill$",
+			Args: []string{"-storetest.seed=$seed", "-storetest.kills=$n"}, Size: 4,
 			Count: struckPattern("kills"), Unit: "kills on seven engines"},
-		{Kind: kind, Name: "killed Antelope nodes", What: "SIGKILL while blocks are pushed, replayed, or a snapshot is loaded; the next start is at the head that was told",
-			Package: "./antelope/node", Run: "^TestAKilledNodeComesBackByItself$", Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1,
+		{Kind: kind, Name: "killed Antelope nodes",
+			What: "SIGKILL while blocks are pushed, replayed, or a snapshot is loaded; the next start is at the " +
+				"head that was told",
+			Package: "./antelope/node", Run: "^TestAKilledNodeComesBackByItself$",
+			Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1,
 			Count: struckPattern("kills"), Unit: "kills on seven engines"},
-		{Kind: kind, Name: "killed Opera imports", What: "SIGKILL in a genesis or an import; no block that was told is lost, the next start comes to the same chain",
-			Package: "./opera/node", Run: "^TestAKilledImportGoesOnWithWhatItHad$", Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1, Unit: "kills on each of seven engines"},
-		{Kind: kind, Name: "killed Opera replays", What: "SIGKILL in the replay of a simulated network; the same blocks",
+		{Kind: kind, Name: "killed Opera imports",
+			What:    "SIGKILL in a genesis or an import; no block that was told is lost, the next start comes to the same chain",
+			Package: "./opera/node", Run: "^TestAKilledImportGoesOnWithWhatItHad$",
+			Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1, Unit: "kills on each of seven engines"},
+		{Kind: kind, Name: "killed Opera replays",
+			What:    "SIGKILL in the replay of a simulated network; the same blocks",
 			Package: "./opera/oracle", Run: "^TestAKilledReplayComesToTheSameBlocks$",
 			Args: []string{"-oracle.seed=$seed", "-oracle.kills=$n"}, Size: 1, Unit: "kills on each of seven engines"},
 		{Kind: kind, Name: "killed Opera followers",
@@ -59,11 +68,16 @@ func kills() []adversary {
 func powerCuts() []adversary {
 	kind, disk := "power cuts", []need{asRoot}
 	return []adversary{
-		{Kind: kind, Name: "stores without power", What: "a file system is shut down with all that was not synced, and processes are killed between; what was acknowledged is there",
-			Package: "./store/storetest/engines", Run: "^TestPowerCut$", Args: []string{"-storetest.seed=$seed", "-storetest.cuts=$n"}, Size: 2,
+		{Kind: kind, Name: "stores without power",
+			What: "a file system is shut down with all that was not synced, and processes are killed between; " +
+				"what was acknowledged is there",
+			Package: "./store/storetest/engines", Run: "^TestPowerCut$",
+			Args: []string{"-storetest.seed=$seed", "-storetest.cuts=$n"}, Size: 2,
 			Count: struckPattern("cuts"), Unit: "cuts on seven engines", Needs: disk},
-		{Kind: kind, Name: "stores without power at once", What: "the power is cut right after a store was opened at an image that only the page cache had",
-			Package: "./store/storetest/engines", Run: "^TestPowerCutAfterOpen$", Args: []string{"-storetest.seed=$seed"}, Unit: "cuts on each of seven engines", Needs: disk},
+		{Kind: kind, Name: "stores without power at once",
+			What:    "the power is cut right after a store was opened at an image that only the page cache had",
+			Package: "./store/storetest/engines", Run: "^TestPowerCutAfterOpen$",
+			Args: []string{"-storetest.seed=$seed"}, Unit: "cuts on each of seven engines", Needs: disk},
 		{Kind: kind, Name: "Opera replays without power", What: "the disk of a replay loses its power; the same blocks",
 			Package: "./opera/oracle", Run: "^TestAReplayWithoutPowerComesToTheSameBlocks$",
 			Args: []string{"-oracle.seed=$seed", "-oracle.kills=$n"}, Size: 1,
@@ -113,7 +127,8 @@ func crashesInARow() []adversary {
 		{Kind: kind, Name: "Opera nodes that crash again",
 			What:    "SIGKILL of an import, and of each start that would recover from it, on all engines; the same chain",
 			Package: "./opera/node", Run: "^TestAStartThatIsKilledIsRecoveredByTheNext$",
-			Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1, Unit: "times four kills on each of seven engines"},
+			Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1,
+			Unit: "times four kills on each of seven engines"},
 	}
 }
 
@@ -155,18 +170,32 @@ func crashStates() []adversary {
 func damage() []adversary {
 	kind := "damage"
 	list := []adversary{
-		{Kind: kind, Name: "damaged page stores", What: "bits, cuts, exchanged and older pages; found, or the content of one of the images",
-			Package: "./store/page", Run: "^TestNoDamageGoesUnnoticed$", Args: []string{"-crash.seed=$seed", "-crash.corruptions=$n"}, Size: 20000, Unit: "damages asked for"},
-		{Kind: kind, Name: "damaged folders of Antelope nodes", What: "old states and logs in any combination, torn, cut, lengthened; started from, or refused with a remedy, which works",
-			Package: "./antelope/node", Run: "^TestDamagedFoldersAreMendedOrRefusedWithTheRemedy$", Args: []string{"-node.seed=$seed", "-node.tears=$n"}, Size: 4, Unit: "folders on each of two engines"},
-		{Kind: kind, Name: "any damage to Antelope nodes", What: "any file of a whole node's folder flipped, zeroed, overwritten, cut or lengthened anywhere, on all engines; the same answers, refused, or named",
-			Package: "./antelope/node", Run: "^TestAnyDamageIsHarmlessOrNamed$", Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struckPattern("damages"), Unit: "folders on seven engines"},
-		{Kind: kind, Name: "damaged state histories", What: "a bit of any file; a client gets each irreversible block as it was, or is ended",
-			Package: "./antelope/ship", Run: "^TestNoDamageMakesABlockAnother$", Args: []string{"-ship.seed=$seed"}, Unit: "runs"},
+		{Kind: kind, Name: "damaged page stores",
+			What:    "bits, cuts, exchanged and older pages; found, or the content of one of the images",
+			Package: "./store/page", Run: "^TestNoDamageGoesUnnoticed$",
+			Args: []string{"-crash.seed=$seed", "-crash.corruptions=$n"}, Size: 20000, Unit: "damages asked for"},
+		{Kind: kind, Name: "damaged folders of Antelope nodes",
+			What: "old states and logs in any combination, torn, cut, lengthened; started from, or refused with a " +
+				"remedy, which works",
+			Package: "./antelope/node", Run: "^TestDamagedFoldersAreMendedOrRefusedWithTheRemedy$",
+			Args: []string{"-node.seed=$seed", "-node.tears=$n"}, Size: 4, Unit: "folders on each of two engines"},
+		{Kind: kind, Name: "any damage to Antelope nodes",
+			What: "any file of a whole node's folder flipped, zeroed, overwritten, cut or lengthened anywhere, on " +
+				"all engines; the same answers, refused, or named",
+			Package: "./antelope/node", Run: "^TestAnyDamageIsHarmlessOrNamed$",
+			Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struckPattern("damages"),
+			Unit: "folders on seven engines"},
+		{Kind: kind, Name: "damaged state histories",
+			What:    "a bit of any file; a client gets each irreversible block as it was, or is ended",
+			Package: "./antelope/ship", Run: "^TestNoDamageMakesABlockAnother$", Args: []string{"-ship.seed=$seed"},
+			Unit: "runs"},
 		{Kind: kind, Name: "damaged traces", What: "a bit of any file; a block's traces are as they were, or named",
-			Package: "./antelope/tracelog", Run: "^TestDamagedTracesAreNotThoseOfAnotherBlock$", Args: []string{"-tracelog.seed=$seed"}, Unit: "times 25 bits"},
+			Package: "./antelope/tracelog", Run: "^TestDamagedTracesAreNotThoseOfAnotherBlock$",
+			Args: []string{"-tracelog.seed=$seed"}, Unit: "times 25 bits"},
 		{Kind: kind, Name: "any damage to Opera nodes", What: "the same for whole Opera nodes",
-			Package: "./opera/node", Run: "^TestAnyDamageIsHarmlessOrNamed$", Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struckPattern("damages"), Unit: "folders on seven engines"},
+			Package: "./opera/node", Run: "^TestAnyDamageIsHarmlessOrNamed$",
+			Args: []string{"-node.seed=$seed", "-node.damages=$n"}, Size: 4, Count: struckPattern("damages"),
+			Unit: "folders on seven engines"},
 	}
 	for _, library := range []string{"badger", "leveldb", "pebble"} {
 		list = append(list, adversary{Kind: kind, Name: "damaged stores of " + library,
@@ -181,14 +210,16 @@ func disks() []adversary {
 	kind := "full and failing disks"
 	return []adversary{
 		{Kind: kind, Name: "full disks below stores",
-			What:    "a disk fills up; the refusal is typed, the store can be read, undone, opened again, and goes on with room",
+			What: "a disk fills up; the refusal is typed, the store can be read, undone, opened again, and goes " +
+				"on with room",
 			Package: "./store/storetest/engines", Run: "^TestNoSpace$", Args: []string{"-storetest.seed=$seed"},
 			Unit: "disks on each of seven engines", Needs: []need{asRoot}},
 		{Kind: kind, Name: "full stores", What: "random work in a store at its limit",
 			Package: "./store/storetest/engines",
 			Run:     "^TestModelFull$", Args: []string{"-storetest.seed=$seed", "-storetest.rounds=$n"}, Size: 1,
 			Unit: "rounds on each engine with a limit"},
-		{Kind: kind, Name: "failing checkpoints", What: "each step of the LSM engines' flushes fails, for long stretches",
+		{Kind: kind, Name: "failing checkpoints",
+			What:    "each step of the LSM engines' flushes fails, for long stretches",
 			Package: "./store/storetest/engines",
 			Run:     "^TestModelFailing$", Args: []string{"-storetest.seed=$seed", "-storetest.rounds=$n"}, Size: 3,
 			Unit: "rounds on each LSM engine"},
@@ -196,15 +227,18 @@ func disks() []adversary {
 			What:    "each call to the disk fails, once and from then on; the error surfaces, nothing promised is lost",
 			Package: "./store/page",
 			Run:     "^Test(EveryFailedCallSurfacesAndLosesNothing|FailedCreationCanBeRepeated|ADiskThatLiesIsFoundOut)$",
-			Args:    []string{"-crash.seed=$seed", "-crash.states=$n"}, Size: 4000, Most: 20000, Unit: "states asked for"},
+			Args:    []string{"-crash.seed=$seed", "-crash.states=$n"}, Size: 4000, Most: 20000,
+			Unit: "states asked for"},
 		{Kind: kind, Name: "failing disks below block logs", What: "the same for block logs and reversible blocks",
-			Package: "./antelope/blocklog", Run: "Failure", Args: []string{"-blocklog.seed=$seed"}, Unit: "times all calls"},
+			Package: "./antelope/blocklog", Run: "Failure", Args: []string{"-blocklog.seed=$seed"},
+			Unit: "times all calls"},
 		{Kind: kind, Name: "failing disks below histories", What: "the same for histories",
 			Package: "./history", Run: "Fail", Args: []string{"-history.seed=$seed"}, Unit: "times all calls"},
 		{Kind: kind, Name: "failing disks below state histories", What: "the same for state history",
 			Package: "./antelope/ship/shiplog", Run: "^TestACallThatFailsIsToldAndLosesNothing$",
 			Args: []string{"-shiplog.seed=$seed"}, Unit: "times all calls"},
-		{Kind: kind, Name: "failing disks below Opera chains", What: "any call to the disk fails once in a chain's life",
+		{Kind: kind, Name: "failing disks below Opera chains",
+			What:    "any call to the disk fails once in a chain's life",
 			Package: "./opera/chain", Run: "^TestAnyCallToTheDiskMayFail$",
 			Args: []string{"-crash.seed=$seed", "-crash.faults=$n"}, Size: 60, Unit: "faults"},
 		{Kind: kind, Name: "full disks below Opera nodes",
@@ -226,9 +260,11 @@ func randomWork() []adversary {
 			Package: "./store/sandbox", Run: ".", Args: []string{"-seed=$seed"}, Unit: "runs"},
 		{Kind: kind, Name: "merged layers beside a model", What: "cursors over layers, some of which cannot be read",
 			Package: "./store/merge", Run: ".", Args: []string{"-seed=$seed"}, Unit: "runs"},
-		{Kind: kind, Name: "producers of Antelope", What: "networks that are cut at random, random blocks; all agree in the end",
-			Package: "./antelope/producer", Run: "^Test(ProducersThatAreCutAtRandomAgreeInTheEnd|AFollowerOfRandomBlocksHasTheSameState)$",
-			Args: []string{"-producer.seed=$seed"}, Unit: "runs"},
+		{Kind: kind, Name: "producers of Antelope",
+			What:    "networks that are cut at random, random blocks; all agree in the end",
+			Package: "./antelope/producer",
+			Run:     "^Test(ProducersThatAreCutAtRandomAgreeInTheEnd|AFollowerOfRandomBlocksHasTheSameState)$",
+			Args:    []string{"-producer.seed=$seed"}, Unit: "runs"},
 		{Kind: kind, Name: "forks of Antelope chains",
 			What:    "producers that lose sight of each other; followers in every order come to the same head and hash",
 			Package: "./antelope/chain", Run: "Followers|Irreversible|BadBlock",
@@ -246,16 +282,20 @@ func randomWork() []adversary {
 		{Kind: kind, Name: "Opera's pool beside a model", What: "random transactions, blocks, restarts",
 			Package: "./opera/txpool", Run: "^TestModel$", Args: []string{"-txpool.seed=$seed", "-txpool.steps=$n"},
 			Size: 3000, Unit: "steps"},
-		{Kind: kind, Name: "fleets", What: "replicas on all engines and two publishers, which end and begin at any moment, over chains " +
-			"with forks; every row is the node's",
+		{Kind: kind, Name: "fleets", What: "replicas on all engines and two publishers, which end and begin at any " +
+			"moment, over chains with forks; every row is the node's",
 			Package: "./fleet/stream", Run: "^Test(ReplicasFollow|PublishersTakeEachOthersPlace)$",
 			Args: []string{"-stream.seed=$seed", "-stream.blocks=$n"}, Size: 300, Most: 3000, Unit: "blocks"},
-		{Kind: kind, Name: "replicas of Antelope", What: "the same for a chain of four producers that goes over to Savanna's rules",
-			Package: "./antelope/replica", Run: "^TestReplicasHaveTheNodesState$", Args: []string{"-replica.seed=$seed"}, Unit: "chains"},
-		{Kind: kind, Name: "replicas of Opera", What: "the same for a chain of transfers and contracts, with replicas that are killed",
-			Package: "./opera/replica", Run: "^TestReplicasHaveTheNodesChain$", Args: []string{"-replica.seed=$seed"}, Unit: "chains"},
-		{Kind: kind, Name: "exports of fleets", What: "chains with forks that are exported, with interruptions, kills and power cuts at any " +
-			"change of a file; the files are those of an export that nothing interrupts",
+		{Kind: kind, Name: "replicas of Antelope",
+			What:    "the same for a chain of four producers that goes over to Savanna's rules",
+			Package: "./antelope/replica", Run: "^TestReplicasHaveTheNodesState$",
+			Args: []string{"-replica.seed=$seed"}, Unit: "chains"},
+		{Kind: kind, Name: "replicas of Opera",
+			What:    "the same for a chain of transfers and contracts, with replicas that are killed",
+			Package: "./opera/replica", Run: "^TestReplicasHaveTheNodesChain$", Args: []string{"-replica.seed=$seed"},
+			Unit: "chains"},
+		{Kind: kind, Name: "exports of fleets", What: "chains with forks that are exported, with interruptions, " +
+			"kills and power cuts at any change of a file; the files are those of an export that nothing interrupts",
 			Package: "./fleet/export", Run: "^Test", Args: []string{"-export.seed=$seed"}, Unit: "chains"},
 		{Kind: kind, Name: "signatures beside libraries", What: "random and damaged signatures, keys and numbers",
 			Package: "./secp256k1", Run: ".", Args: []string{"-secp256k1.seed=$seed", "-secp256k1.effort=$n"}, Size: 1,
@@ -281,7 +321,8 @@ func hostile(turn time.Duration) []adversary {
 			What: "clients that dawdle and flood, one attack after the other, at a node in a container of 4 GiB; " +
 				"honest answers and payments come in time",
 			Package: "./opera/oracle", Run: "^TestHonestClientsAreServedBesideHostileOnes$",
-			Args: []string{"-oracle.seed=$seed", "-oracle.hostile=" + attack}, Unit: "times all attacks", Needs: []need{asRoot}},
+			Args: []string{"-oracle.seed=$seed", "-oracle.hostile=" + attack}, Unit: "times all attacks",
+			Needs: []need{asRoot}},
 		{Kind: kind, Name: "strangers among Antelope peers",
 			What: "in random order: lies about heads, half-sent messages, floods, silence; who misbehaves is " +
 				"dropped, nothing is held",
@@ -297,7 +338,8 @@ func hostile(turn time.Duration) []adversary {
 			Package: "./opera/txpool", Run: "Flood|Full|Journal|Replacement",
 			Args: []string{"-txpool.seed=$seed", "-txpool.flood=$n", "-test.shuffle=$seed"}, Size: 50_000,
 			Most: 500_000, Unit: "transactions"},
-		{Kind: kind, Name: "requests that cost much", What: "the worst requests of clients; limits hold, others are answered",
+		{Kind: kind, Name: "requests that cost much",
+			What:    "the worst requests of clients; limits hold, others are answered",
 			Package: "./opera/rpc", Run: "Limit|Worst|Bounded|Lost|Pieces|Batches",
 			Args: []string{"-test.shuffle=$seed"}, Unit: "times all"},
 		{Kind: kind, Name: "clients that say nothing", What: "connections that dawdle, drip, go, or never read",
@@ -308,8 +350,10 @@ func hostile(turn time.Duration) []adversary {
 // steeredWorkloads are the workloads whose every block a controller of nodeos is told to make, so many
 // a turn that each has its time.
 func steeredWorkloads() []string {
-	return []string{"mix,elect-all", "accounts,bios,features,token", "perms,perms-all,perms-half", "prods,prods-all,prods-half",
-		"limits,limits-all,code,code-all", "msig,msig-all,system,system-all", "db,db-all,math,memory", "crypto,crypto-all,context,context-all", "sends,sends-all,deferred,deferred-all"}
+	return []string{"mix,elect-all", "accounts,bios,features,token", "perms,perms-all,perms-half",
+		"prods,prods-all,prods-half",
+		"limits,limits-all,code,code-all", "msig,msig-all,system,system-all", "db,db-all,math,memory",
+		"crypto,crypto-all,context,context-all", "sends,sends-all,deferred,deferred-all"}
 }
 
 func nodeosJudges(time.Duration) []adversary {
@@ -326,8 +370,10 @@ func nodeosJudges(time.Duration) []adversary {
 			Unit: "times all", Needs: env},
 	}
 	for _, names := range steeredWorkloads() {
-		list = append(list, adversary{Kind: kind, Name: "steered: " + strings.ReplaceAll(names, ",", " "), What: "a chain that nodeos' controller makes to the driver's will; the same state after its blocks",
-			Package: "./antelope/oracle", Run: "^TestOurChainComesToTheStateOfNodeosController$", Args: []string{"-steered.seed=$seed", "-steered.only=" + names},
+		list = append(list, adversary{Kind: kind, Name: "steered: " + strings.ReplaceAll(names, ",", " "),
+			What:    "a chain that nodeos' controller makes to the driver's will; the same state after its blocks",
+			Package: "./antelope/oracle", Run: "^TestOurChainComesToTheStateOfNodeosController$",
+			Args: []string{"-steered.seed=$seed", "-steered.only=" + names},
 			Unit: "times these workloads", Needs: env})
 	}
 	return list
@@ -337,7 +383,8 @@ func operaJudges(turn time.Duration) []adversary {
 	kind, env, need := "judged by go-opera", []string{"TARN_JUDGES=1", "TARN_OPERA=build"}, []need{judges, compiler}
 	half := max(time.Second, turn/2).String()
 	return []adversary{
-		{Kind: kind, Name: "graphs before lachesis-base", What: "random graphs with forks: frames, Atropoi, cheaters, roots",
+		{Kind: kind, Name: "graphs before lachesis-base",
+			What:    "random graphs with forks: frames, Atropoi, cheaters, roots",
 			Package: "./opera/dag", Run: "LachesisBase", Args: []string{"-dag.seed=$seed", "-dag.graphs=$n"}, Size: 500,
 			Unit: "graphs", Env: env, Needs: need},
 		{Kind: kind, Name: "values before go-opera", What: "random and damaged events, votes, proofs, records, rules",
@@ -347,10 +394,12 @@ func operaJudges(turn time.Duration) []adversary {
 			Package: "./opera/eventcheck", Run: "GoOpera",
 			Args: []string{"-eventcheck.seed=$seed", "-eventcheck.judged=$n"}, Size: 100,
 			Unit: "networks of a hundred events", Env: env, Needs: need},
-		{Kind: kind, Name: "blocks before go-opera's processor", What: "random states and blocks: receipts, logs, gas, roots",
+		{Kind: kind, Name: "blocks before go-opera's processor",
+			What:    "random states and blocks: receipts, logs, gas, roots",
 			Package: "./opera/evm", Run: "GoOperas", Args: []string{"-evm.seed=$seed", "-evm.scenes=$n"}, Size: 300,
 			Unit: "scenes", Env: env, Needs: need},
-		{Kind: kind, Name: "votes and records before go-opera's service", What: "random votes and records without events",
+		{Kind: kind, Name: "votes and records before go-opera's service",
+			What:    "random votes and records without events",
 			Package: "./opera/chain", Run: "GoOperasService", Args: []string{"-fill.seed=$seed", "-fill.worlds=$n"},
 			Size: 20, Unit: "worlds", Env: env, Needs: need},
 		{Kind: kind, Name: "messages of states before go-opera", What: "random and damaged messages of fsnap",
@@ -362,7 +411,8 @@ func operaJudges(turn time.Duration) []adversary {
 			Args:  []string{"-oracle.seed=$seed", "-oracle.for=" + half},
 			Count: regexp.MustCompile(`seed \d+: \d+ blocks, \d+ transactions, \d+ epochs, (\d+) cheaters`),
 			Unit:  "cheaters among their validators", Env: env, Needs: need},
-		{Kind: kind, Name: "networks of both", What: "validators of both that work, crash, stop, and fall apart; one chain",
+		{Kind: kind, Name: "networks of both",
+			What:    "validators of both that work, crash, stop, and fall apart; one chain",
 			Package: "./opera/oracle", Run: "^TestAMixedNetworkAgrees$",
 			Args: []string{"-oracle.seed=$seed", "-oracle.mixed=$n"}, Size: 2, Unit: "rounds", Env: env, Needs: need},
 	}
@@ -370,15 +420,20 @@ func operaJudges(turn time.Duration) []adversary {
 
 // racedPackages are the packages whose goroutines share memory.
 func racedPackages() []string {
-	return []string{"./antelope/blocklog", "./antelope/chain", "./antelope/execute", "./antelope/node", "./antelope/p2p", "./antelope/writebehind", "./antelope/rpc",
-		"./antelope/ship", "./antelope/ship/shiplog", "./antelope/state", "./antelope/tracelog", "./dashboard", "./history", "./opera/chain", "./opera/emitter",
-		"./opera/node", "./opera/p2p", "./opera/rpc", "./opera/state", "./opera/statesync", "./opera/txpool", "./serve", "./store/lsm", "./store/page", "./store/sandbox", "./writer"}
+	return []string{"./antelope/blocklog", "./antelope/chain", "./antelope/execute", "./antelope/node",
+		"./antelope/p2p", "./antelope/writebehind", "./antelope/rpc",
+		"./antelope/ship", "./antelope/ship/shiplog", "./antelope/state", "./antelope/tracelog", "./dashboard",
+		"./history", "./opera/chain", "./opera/emitter",
+		"./opera/node", "./opera/p2p", "./opera/rpc", "./opera/state", "./opera/statesync", "./opera/txpool", "./serve",
+		"./store/lsm", "./store/page", "./store/sandbox", "./writer"}
 }
 
 func races() (list []adversary) {
 	for _, pkg := range racedPackages() {
-		list = append(list, adversary{Kind: "races", Name: "races in " + strings.TrimPrefix(pkg, "./"), What: "its short tests in random order, with the race detector and the checks of invariants",
-			Package: pkg, Run: "^Test", Args: []string{"-test.shuffle=$seed", "-test.short"}, Unit: "times all", Race: true, Needs: []need{compiler}, Limit: 20 * time.Minute})
+		list = append(list, adversary{Kind: "races", Name: "races in " + strings.TrimPrefix(pkg, "./"),
+			What:    "its short tests in random order, with the race detector and the checks of invariants",
+			Package: pkg, Run: "^Test", Args: []string{"-test.shuffle=$seed", "-test.short"}, Unit: "times all",
+			Race: true, Needs: []need{compiler}, Limit: 20 * time.Minute})
 	}
 	return list
 }

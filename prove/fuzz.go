@@ -30,7 +30,8 @@ func (w *work) keepInput(a *adversary, e *entry) error {
 	if err != nil {
 		return fmt.Errorf("keep the input on which %s fails: %w", a.Fuzz, err)
 	}
-	e.Command = fmt.Sprintf("mkdir -p %s && cp %s %s && go test -v -run '^%s$/^%s$' %s", quoteWord(filepath.Dir(from)), quoteWord(to), quoteWord(from), a.Fuzz, filepath.Base(name), a.Package)
+	e.Command = fmt.Sprintf("mkdir -p %s && cp %s %s && go test -v -run '^%s$/^%s$' %s",
+		quoteWord(filepath.Dir(from)), quoteWord(to), quoteWord(from), a.Fuzz, filepath.Base(name), a.Package)
 	return nil
 }
 

@@ -90,9 +90,11 @@ func parse(args []string, out io.Writer) (options, error) {
 		}
 	} else {
 		f.DurationVar(&o.turn, "turn", time.Minute, "how long a turn shall be: sizes follow it")
-		f.BoolVar(&o.judges, "judges", false, "let nodeos and go-opera judge, which are fetched and built once, in minutes")
+		f.BoolVar(&o.judges, "judges", false,
+			"let nodeos and go-opera judge, which are fetched and built once, in minutes")
 		f.Usage = func() {
-			fmt.Fprint(out, "go run ./prove [-for 8h] [-judges]: all adversaries in turn, and a page of what they found.\n")
+			fmt.Fprint(out,
+				"go run ./prove [-for 8h] [-judges]: all adversaries in turn, and a page of what they found.\n")
 			f.PrintDefaults()
 		}
 	}

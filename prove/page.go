@@ -99,9 +99,12 @@ func (w *work) circumstances(b *bytes.Buffer) {
 		return
 	}
 	first, last := w.journal.entries[0].At, w.journal.entries[len(w.journal.entries)-1].At
-	fmt.Fprintf(b, "| | |\n|---|---|\n| commit | %s |\n| machine | %s |\n", strings.Join(commits, "; "), strings.Join(machines, "; "))
-	fmt.Fprintf(b, "| from, to | %s, %s |\n", first.UTC().Format("2006-01-02 15:04"), last.UTC().Format("2006-01-02 15:04 MST"))
-	fmt.Fprintf(b, "| at work | %s, in %d %s |\n", timeWorked(w.journal.entries).Round(time.Second), starts, plural(starts, "start", "starts"))
+	fmt.Fprintf(b, "| | |\n|---|---|\n| commit | %s |\n| machine | %s |\n", strings.Join(commits, "; "),
+		strings.Join(machines, "; "))
+	fmt.Fprintf(b, "| from, to | %s, %s |\n", first.UTC().Format("2006-01-02 15:04"),
+		last.UTC().Format("2006-01-02 15:04 MST"))
+	fmt.Fprintf(b, "| at work | %s, in %d %s |\n", timeWorked(w.journal.entries).Round(time.Second), starts,
+		plural(starts, "start", "starts"))
 }
 
 func plural(n int, one, more string) string {
@@ -200,7 +203,8 @@ func (w *work) writeTried(b *bytes.Buffer) {
 		if s == nil || s.turns == 0 || w.states[i].out != "" && s.count == 0 && s.bad == 0 {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d, %d | %s | %d, %d |\n", a.Kind, a.Name, a.What, formatCounts(a, s), s.turns, s.bad, length(s.seconds), s.first, s.last)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d, %d | %s | %d, %d |\n", a.Kind, a.Name, a.What, formatCounts(a, s),
+			s.turns, s.bad, length(s.seconds), s.first, s.last)
 		k := kinds[a.Kind]
 		if k == nil {
 			k = &sum{}

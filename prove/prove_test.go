@@ -228,7 +228,8 @@ func TestAFolderIsOneRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.seed = 6
-	if _, err := openWork("..", o, w.list, io.Discard); err == nil || !strings.Contains(err.Error(), "began with seed 5") {
+	if _, err := openWork("..", o, w.list, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "began with seed 5") {
 		t.Error(err)
 	}
 	o.seed = 0
@@ -271,7 +272,8 @@ func TestTheTimeIsShared(t *testing.T) {
 		n    int
 		took time.Duration
 		want int
-	}{{10, time.Minute, 10}, {10, time.Second, 40}, {10, time.Hour, 1}, {400, time.Second, 500}, {10, 0, 40}, {10, 2 * time.Minute, 5}} {
+	}{{10, time.Minute, 10}, {10, time.Second, 40}, {10, time.Hour, 1}, {400, time.Second, 500}, {10, 0, 40},
+		{10, 2 * time.Minute, 5}} {
 		if got := sized.nextSize(c.n, c.took, time.Minute); got != c.want {
 			t.Errorf("after %d in %v: %d, want %d", c.n, c.took, got, c.want)
 		}
@@ -297,7 +299,8 @@ func TestWhatDoesNotAlwaysEndAlikeIsNamed(t *testing.T) {
 		t.Errorf("%v\n%s", err, page)
 	}
 	for _, e := range ends(w) {
-		if want := fmt.Sprint("GOMAXPROCS=", 1+e.Seed/stride%4, " "); e.Command != "" && !strings.Contains(e.Command, want) {
+		if want := fmt.Sprint("GOMAXPROCS=", 1+e.Seed/stride%4, " "); e.Command != "" &&
+			!strings.Contains(e.Command, want) {
 			t.Errorf("%s has no %s", e.Command, want)
 		}
 	}

@@ -153,7 +153,8 @@ func TestLanesDoubleAndAdd(t *testing.T) {
 				points[i].y = points[i].x
 			}
 		}
-		c := choice{minus: uint16(r.Uint32N(256)), none: uint16(r.Uint32N(256) & r.Uint32N(256)), mapped: uint16(r.IntN(2))}
+		c := choice{minus: uint16(r.Uint32N(256)), none: uint16(r.Uint32N(256) & r.Uint32N(256)),
+			mapped: uint16(r.IntN(2))}
 		for lane := range c.at {
 			c.at[lane] = uint32(r.IntN(len(points))) * pointBytes
 		}
@@ -171,7 +172,8 @@ func checkDoubled(t *testing.T, before, after *sum) {
 		m, s := of(factors{three, x, x}), of(factors{four, x, b})
 		x3 := of(factors{m, m}, factors{minusOne, two, s})
 		checkLane(t, "doubled x", &after.x, lane, x3)
-		checkLane(t, "doubled y", &after.y, lane, of(factors{m, s}, factors{minusOne, m, x3}, factors{minusOne, eight, b, b}))
+		checkLane(t, "doubled y", &after.y, lane,
+			of(factors{m, s}, factors{minusOne, m, x3}, factors{minusOne, eight, b, b}))
 		checkLane(t, "doubled z", &after.z, lane, of(factors{two, y, z}))
 	}
 }
@@ -215,7 +217,8 @@ func TestLanesPack(t *testing.T) {
 		var got [8]point
 		packLanes(&got, &x, &y)
 		for lane := range got {
-			if a, b := elementOf(got[lane].x.number()), elementOf(got[lane].y.number()); a != x.get(lane) || b != y.get(lane) {
+			if a, b := elementOf(got[lane].x.number()), elementOf(got[lane].y.number()); a != x.get(lane) ||
+				b != y.get(lane) {
 				t.Fatalf("lane %d is packed as %x", lane, got[lane])
 			}
 		}

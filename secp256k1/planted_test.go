@@ -8,7 +8,8 @@ import (
 
 // faults are pieces of the source, each with what it is changed into.
 var faults = []planted.Fault{
-	{"one lane loses a carry", "lanes_amd64.s", "	VPADDQ Z7, Z13, Z13; \\\n", "	MOVL $0xf7, BX; \\\n	KMOVW BX, K3; \\\n	VPADDQ Z7, Z13, K3, Z13; \\\n"},
+	{"one lane loses a carry", "lanes_amd64.s", "	VPADDQ Z7, Z13, Z13; \\\n",
+		"	MOVL $0xf7, BX; \\\n	KMOVW BX, K3; \\\n	VPADDQ Z7, Z13, K3, Z13; \\\n"},
 	{"a carry into the last limb is lost", "lanes_amd64.s", "	VPADDQ Z8, Z14, Z14\n", "	VPANDQ Z8, Z8, Z8\n"},
 	{"a column's upper bits are lost", "lanes_amd64.s", "	VPMADD52LUQ Z3, Z30, Z14\n", "	VPANDQ Z3, Z3, Z3\n"},
 	{"what is above 260 bits of a product's upper half is lost", "lanes_amd64.s", "	VPMADD52HUQ Z27, Z30, Z4; \\\n", ""},

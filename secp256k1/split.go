@@ -24,7 +24,8 @@ var (
 	minusB1 = *new(fr.Element).SetBigInt(number(0xe4437ed6010e8828, 0x6f547fa90abfe4c3, 0, 0, 0, 0))
 	minusB2 = *new(fr.Element).SetBigInt(new(big.Int).Neg(number(0x3086d221a7d46bcd, 0xe86c90e49284eb15, 0, 0, 0, 0)))
 
-	g1 = [4]uint64{0xe893209a45dbb031, 0x3daa8a1471e8ca7f, 0xe86c90e49284eb15, 0x3086d221a7d46bcd} // the lowest word first
+	// the lowest word first
+	g1 = [4]uint64{0xe893209a45dbb031, 0x3daa8a1471e8ca7f, 0xe86c90e49284eb15, 0x3086d221a7d46bcd}
 	g2 = [4]uint64{0x1571b4ae8ac47f71, 0x221208ac9df506c6, 0x6f547fa90abfe4c4, 0xe4437ed6010e8828}
 )
 

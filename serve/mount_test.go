@@ -93,7 +93,8 @@ func TestBodiesOfWhatIsMountedAreHeldToTheLimits(t *testing.T) {
 			t.Errorf("%d bytes: %d %q, %v", c.size, res.StatusCode, body, err)
 		}
 	}
-	s, address := mount(t, Options{MaxBytesInFlight: 100, MaxConnections: -1, BodyTimeout: 200 * time.Millisecond}, length)
+	s, address := mount(t, Options{MaxBytesInFlight: 100, MaxConnections: -1, BodyTimeout: 200 * time.Millisecond},
+		length)
 	if err := closedSoon(t, address, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50\r\n\r\nonly this"); err != nil {
 		t.Errorf("a body that does not come: %v", err)
 	}
@@ -104,20 +105,21 @@ func TestBodiesOfWhatIsMountedAreHeldToTheLimits(t *testing.T) {
 
 // Who turns a connection into a WebSocket is one of those that count, until it is closed.
 func TestAConnectionThatIsTakenOverCounts(t *testing.T) {
-	s, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: 1}, func(w http.ResponseWriter, r *http.Request) {
-		if n, over := Overload(r.Context()); over {
-			http.Error(w, fmt.Sprint(n), http.StatusServiceUnavailable)
-			return
-		}
-		c, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer c.Close()
-		fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\n\r\n")
-		_, _ = io.Copy(c, c)
-	})
+	s, address := mount(t, Options{MaxBytesInFlight: -1, MaxConnections: 1},
+		func(w http.ResponseWriter, r *http.Request) {
+			if n, over := Overload(r.Context()); over {
+				http.Error(w, fmt.Sprint(n), http.StatusServiceUnavailable)
+				return
+			}
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			fmt.Fprint(c, "HTTP/1.1 101 Switching Protocols\r\n\r\n")
+			_, _ = io.Copy(c, c)
+		})
 	const ask = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 	first := dial(t, address, ask+"hello")
 	in := bufio.NewReader(first)
@@ -142,7 +144,8 @@ func TestConnectionsHaveABoundWhateverIsSaid(t *testing.T) {
 	if err := s.sockets.Take(Client{}, maxSockets); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := dial(t, address, "").Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+	if n, err := dial(t, address, "").Read(make([]byte, 1)); n != 0 || err == nil ||
+		errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("one too many got %d bytes, %v", n, err)
 	}
 	s.sockets.Give(Client{}, 1)

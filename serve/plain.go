@@ -141,7 +141,8 @@ func (r *PlainRequest) header(lines []byte) (length int, ok bool) {
 
 // meaning tells whether a header may change how a request is read or answered.
 func meaning(name []byte) bool {
-	for _, one := range []string{"transfer-encoding", "expect", "upgrade", "trailer", "te", "content-encoding", "proxy-connection", "http2-settings"} {
+	for _, one := range []string{"transfer-encoding", "expect", "upgrade", "trailer", "te", "content-encoding",
+		"proxy-connection", "http2-settings"} {
 		if equalsFolded(name, one) {
 			return true
 		}

@@ -41,7 +41,8 @@ func (p *plainSays) Answer(ctx context.Context, r *PlainRequest, out []byte) (a 
 	}
 	p.answered.Add(1)
 	body := fmt.Appendf(out, "plain %s %s %v %s", r.Host, r.Path, r.Gzip, r.Body)
-	return PlainAnswer{Status: http.StatusOK, Body: body, Before: "Content-Type: " + string(r.Type) + "\r\n", Dated: true}, true
+	return PlainAnswer{Status: http.StatusOK, Body: body, Before: "Content-Type: " + string(r.Type) + "\r\n",
+		Dated: true}, true
 }
 
 // says is the handler's answer.
@@ -71,7 +72,8 @@ func mountPlain(t *testing.T, o Options, p Plain) (*Server, string) {
 }
 
 func post(body string) string {
-	return fmt.Sprintf("POST /x HTTP/1.1\r\nHost: h\r\nContent-Type: a/b\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Sprintf("POST /x HTTP/1.1\r\nHost: h\r\nContent-Type: a/b\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body)
 }
 
 // answer reads an answer's body.
@@ -264,10 +266,14 @@ func checkParsed(t *testing.T, text []byte) bool {
 		return true
 	}
 	body, err := io.ReadAll(req.Body)
-	if err != nil || !bytes.Equal(body, r.Body) || req.Method != http.MethodPost && (req.Method != http.MethodGet || len(body) > 0) ||
-		(len(req.Header.Values("Origin")) > 0) != r.Crossing || req.URL.Path != string(r.Path) || req.Host != string(r.Host) ||
-		req.Header.Get("Content-Type") != string(r.Type) || strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") != r.Gzip ||
-		req.ContentLength != int64(len(r.Body)) || req.Close || len(req.TransferEncoding) > 0 || !req.ProtoAtLeast(1, 1) || req.Header.Get("Upgrade") != "" {
+	if err != nil || !bytes.Equal(body, r.Body) ||
+		req.Method != http.MethodPost && (req.Method != http.MethodGet || len(body) > 0) ||
+		(len(req.Header.Values("Origin")) > 0) != r.Crossing || req.URL.Path != string(r.Path) ||
+		req.Host != string(r.Host) ||
+		req.Header.Get("Content-Type") != string(r.Type) ||
+		strings.Contains(req.Header.Get("Accept-Encoding"), "gzip") != r.Gzip ||
+		req.ContentLength != int64(len(r.Body)) || req.Close || len(req.TransferEncoding) > 0 ||
+		!req.ProtoAtLeast(1, 1) || req.Header.Get("Upgrade") != "" {
 		t.Errorf("%q: net/http reads %+v with %q, %v", text, req, body, err)
 	}
 	left, err := io.ReadAll(in)
@@ -278,11 +284,16 @@ func checkParsed(t *testing.T, text []byte) bool {
 }
 
 var plainSeeds = []string{
-	"", post("{}"), post("{}") + post("2"), post(""), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n", "POST / HTTP/1.1\r\nHost: h\r\n\r\n",
-	"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nx", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
-	"POST / HTTP/1.0\r\nHost: h\r\nContent-Length: 1\r\n\r\nx", "POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
-	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nx",
-	"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx", "POST / HTTP/1.1\r\nHost: h\r\n Content-Length: 1\r\n\r\nx",
+	"", post("{}"), post("{}") + post("2"), post(""), post("x")[:50], "POST / HTTP/1.1\nHost: h\n\n",
+	"POST / HTTP/1.1\r\nHost: h\r\n\r\n",
+	"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\nx",
+	"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.0\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
+	"POST /a?b HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
+	"POST / HTTP/1.1\r\nHost: h\r\n Content-Length: 1\r\n\r\nx",
 	"POST / HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip, deflate\r\nUser-Agent: a b\tc\r\nconnection: Keep-Alive\r\ncontent-length:  +1\r\n\r\nx",
 	"POST / HTTP/1.1\r\nContent-Length: 01\r\nhOST:[::1]:80\r\nX: \x80\r\n\r\nx",
 	"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Type: a\r\nContent-Type: b\r\n\r\nx",
@@ -309,7 +320,8 @@ func TestPlainRequestsAreThoseThatNetHTTPReads(t *testing.T) {
 		"Expect: 100-continue", "Transfer-Encoding: chunked", "Transfer-Encoding : chunked",
 		"X-A: b", "X A: b", ": x", "X", "Trailer: X", "Host: x y", "Origin: o", "TE: trailers",
 	}
-	first := []string{"POST / HTTP/1.1", "POST /a/b HTTP/1.1", "GET / HTTP/1.1", "POST / HTTP/1.1", "POST * HTTP/1.1", "POST http://x/ HTTP/1.1", "POST / HTTP/2.0", "POST  / HTTP/1.1", "PUT / HTTP/1.1", "POST /%41 HTTP/1.1"}
+	first := []string{"POST / HTTP/1.1", "POST /a/b HTTP/1.1", "GET / HTTP/1.1", "POST / HTTP/1.1", "POST * HTTP/1.1",
+		"POST http://x/ HTTP/1.1", "POST / HTTP/2.0", "POST  / HTTP/1.1", "PUT / HTTP/1.1", "POST /%41 HTTP/1.1"}
 	plain := 0
 	for range 20_000 {
 		b := append([]byte(first[random.IntN(len(first))]), "\r\nHost: h\r\nContent-Length: 3"...)

@@ -36,8 +36,9 @@ type Options struct {
 	HeaderTimeout time.Duration // for a request's headers; 0 is 10 s
 	BodyTimeout   time.Duration // for a request's body; 0 is 30 s
 	IdleTimeout   time.Duration // between requests; 0 is 5 min
-	WriteTimeout  time.Duration // for an answer, from the end of its request's headers; 0 is as long as its handler says
-	TakeTimeout   time.Duration // for a client to take the answer to a plain request; 0 is WriteTimeout
+	// for an answer, from the end of its request's headers; 0 is as long as its handler says
+	WriteTimeout time.Duration
+	TakeTimeout  time.Duration // for a client to take the answer to a plain request; 0 is WriteTimeout
 
 	TLS *tls.Config  // nil for plain connections
 	Log *slog.Logger // nil for none

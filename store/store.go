@@ -207,8 +207,8 @@ type Store interface {
 	// nothing undoable, and never downwards.
 	SetRevision(revision uint64) error
 	// Changes calls fn for each row of the tables of which of says so, nil for all, that the head revision
-	// changed, with the value that it has now, in no order that means anything. A row that is gone has present false; one that is
-	// again what it was before the revision is left out. Only with no session open, and while
+	// changed, with the value that it has now, in no order that means anything. A row that is gone has present false;
+	// one that is again what it was before the revision is left out. Only with no session open, and while
 	// the head can be undone: ErrNothingToUndo. key and value are valid until fn returns, and
 	// fn does not change the store. An error of fn ends the walk.
 	Changes(of func(Table) bool, fn func(t Table, key, value []byte, present bool) error) error

@@ -114,11 +114,12 @@ func (w *Watch) Memory() []dashboard.Panel {
 			w.gauge("shared", func(r *reading) int64 { return r.process.Memory.Shared }),
 			w.gauge("anonymous", func(r *reading) int64 { return r.process.Memory.Anonymous }),
 		}, Help: "The kernel can take back memory of files at any time. Anonymous memory can only go to swap."},
-		{Group: group, Title: "Memory that the kernel cannot take back", Unit: dashboard.Bytes, Series: []dashboard.Series{
-			w.gauge("private dirty", func(*reading) int64 { return w.pages.PrivateDirty }),
-			w.gauge("of the state", func(r *reading) int64 { return r.state.PrivateBytes }),
-			w.gauge("Go's heap", func(r *reading) int64 { return r.runtime.HeapLive }),
-		}, Help: "Private dirty memory is read every 10 s. A checkpoint gives back the state's part."},
+		{Group: group, Title: "Memory that the kernel cannot take back", Unit: dashboard.Bytes,
+			Series: []dashboard.Series{
+				w.gauge("private dirty", func(*reading) int64 { return w.pages.PrivateDirty }),
+				w.gauge("of the state", func(r *reading) int64 { return r.state.PrivateBytes }),
+				w.gauge("Go's heap", func(r *reading) int64 { return r.runtime.HeapLive }),
+			}, Help: "Private dirty memory is read every 10 s. A checkpoint gives back the state's part."},
 	}
 }
 
@@ -157,7 +158,8 @@ func (w *Watch) Figures() []dashboard.Figure {
 			}
 			return math.NaN()
 		}},
-		{Group: disk, Title: "It wrote", Unit: dashboard.Bytes, Value: w.ofCheckpoint(func(r *reading) float64 { return float64(r.state.LastCheckpoint.Bytes) })},
+		{Group: disk, Title: "It wrote", Unit: dashboard.Bytes,
+			Value: w.ofCheckpoint(func(r *reading) float64 { return float64(r.state.LastCheckpoint.Bytes) })},
 		{Group: disk, Title: "It took", Unit: dashboard.Seconds, Value: w.ofCheckpoint(func(r *reading) float64 {
 			return r.state.LastCheckpoint.Duration.Seconds()
 		})},

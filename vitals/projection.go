@@ -96,7 +96,8 @@ type cause struct {
 
 func causes(w *store.Written) []cause {
 	return []cause{
-		{"checkpoint", w.Checkpoint, true}, {"meta", w.Meta, true}, {"spill", w.Spill, false}, {"mapped", w.Mapped, false},
+		{"checkpoint", w.Checkpoint, true}, {"meta", w.Meta, true}, {"spill", w.Spill, false},
+		{"mapped", w.Mapped, false},
 		{"log", w.Log, true}, {"flush", w.Flush, true}, {"compaction", w.Compaction, false},
 	}
 }

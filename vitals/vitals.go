@@ -133,7 +133,8 @@ func (m *Meter) files(w *exposition.Writer, r *reading) {
 			}
 		}
 	}
-	each("tarn_disk_free_bytes", "Free space of the disk that a folder is on", func(s probe.Space) int64 { return s.Free })
+	each("tarn_disk_free_bytes", "Free space of the disk that a folder is on",
+		func(s probe.Space) int64 { return s.Free })
 	each("tarn_disk_size_bytes", "Size of the disk that a folder is on", func(s probe.Space) int64 { return s.Size })
 }
 
@@ -166,7 +167,8 @@ func (m *Meter) checkpoints(w *exposition.Writer, s *store.Stats) {
 	w.Counter("tarn_checkpoints_total", "Checkpoints finished", float64(s.Checkpoints))
 	w.Counter("tarn_checkpoints_failed_total", "Checkpoints that failed", float64(s.CheckpointsFailed))
 	if c := &s.LastCheckpoint; !c.At.IsZero() {
-		w.Gauge("tarn_checkpoint_age_seconds", "Time since the last checkpoint became durable", time.Since(c.At).Seconds())
+		w.Gauge("tarn_checkpoint_age_seconds", "Time since the last checkpoint became durable",
+			time.Since(c.At).Seconds())
 		w.Gauge("tarn_checkpoint_duration_seconds", "How long the last checkpoint took", c.Duration.Seconds())
 		w.Gauge("tarn_checkpoint_pause_seconds", "How long the last checkpoint stopped the chain", c.Pause.Seconds())
 		w.Gauge("tarn_checkpoint_bytes", "Bytes that the last checkpoint wrote", float64(c.Bytes))

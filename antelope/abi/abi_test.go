@@ -314,8 +314,10 @@ func TestMessagesSayWhereInTheInputTheErrorIs(t *testing.T) {
 		{"LONG_s3", `{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11},"i2":13}]}`,
 			"Missing field 'i1' in input object while processing struct 'LONG_s3.f3.<variant(1)=bar>.f0'", "s1"},
 		{"v1", `["LONG_s3",{"i0":1,"i1":2,"i2":3,"f3":["bar",{"f0":{"i0":11,"i1":12},"i2":13}],"LONG_f5":0}]`,
-			"Unexpected field 'LONG_f5' found in input object while processing struct 'v1.<variant(0)=LONG_s3>'", "LONG_s3"},
-		{"v1", `["s4",{"f0":[0,1],"f1":[{"i0":2,"i1":3},{"i1":5}]}]`, "Missing field 'i0' in input object while processing struct 'v1.<variant(2)=s4>.f1[1]'", "s1"},
+			"Unexpected field 'LONG_f5' found in input object while processing struct 'v1.<variant(0)=LONG_s3>'",
+			"LONG_s3"},
+		{"v1", `["s4",{"f0":[0,1],"f1":[{"i0":2,"i1":3},{"i1":5}]}]`,
+			"Missing field 'i0' in input object while processing struct 'v1.<variant(2)=s4>.f1[1]'", "s1"},
 		{"s2[]", `[{"f0":{"i0":1,"i1":2},"i2":3},{"f0":{"i0":4},"i2":6}]`, "Missing field 'i1' in input object while processing struct 'ARRAY[1].f0'", "s1"},
 		{"s5", `{"f0":[["bar",{"f0":{"i0":1,"i1":2},"i2":3}],["foo",{"f0":{"i0":4},"i2":6}]]}`,
 			"Missing field 'i1' in input object while processing struct 's5.f0[1].<variant(0)=foo>.f0'", "s1"},
@@ -449,7 +451,8 @@ func TestABIsThatBreakARuleAreRefused(t *testing.T) {
 // nestedType returns an ABI of structs s0, s1, ... each with the one before as its field.
 func nestedType(depth int) string {
 	var b strings.Builder
-	b.WriteString(`{"version":"eosio::abi/1.0","structs":[{"name":"s0","base":"","fields":[{"name":"f","type":"uint8"}]}`)
+	b.WriteString(
+		`{"version":"eosio::abi/1.0","structs":[{"name":"s0","base":"","fields":[{"name":"f","type":"uint8"}]}`)
 	for i := range depth {
 		fmt.Fprintf(&b, `,{"name":"s%d","base":"","fields":[{"name":"f","type":"s%d"}]}`, i+1, i)
 	}

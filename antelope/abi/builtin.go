@@ -32,7 +32,8 @@ func ofType[T any, P printer[T]](size int, take func(v variant.Value) (T, error)
 			var v T
 			P(&v).Read(r)
 			if s, ok := any(&v).(interface{ Size() int }); ok && s.Size() > maxKeyBytes {
-				r.Fail(exception.New(exception.ABISerializationDeadline, "key or signature of ${size} bytes", "size", s.Size()))
+				r.Fail(exception.New(exception.ABISerializationDeadline, "key or signature of ${size} bytes",
+					"size", s.Size()))
 			}
 			if r.Err() != nil {
 				return b
@@ -256,8 +257,9 @@ func parseText(s string) (string, error) { return s, nil }
 // builtins are the types of nodeos, by name (Leap: configure_built_in_types). A
 // bool is the number that it is.
 var builtins = map[string]*builtin{
-	"bool": unsignedInteger(1), "int8": signedInteger(1), "uint8": unsignedInteger(1), "int16": signedInteger(2), "uint16": unsignedInteger(2),
-	"int32": signedInteger(4), "uint32": unsignedInteger(4), "int64": signedInteger(8), "uint64": unsignedInteger(8),
+	"bool": unsignedInteger(1), "int8": signedInteger(1), "uint8": unsignedInteger(1), "int16": signedInteger(2),
+	"uint16": unsignedInteger(2),
+	"int32":  signedInteger(4), "uint32": unsignedInteger(4), "int64": signedInteger(8), "uint64": unsignedInteger(8),
 	"int128":  ofType[types.Int128](16, takeInt128),
 	"uint128": ofType[types.Uint128](16, takeUint128),
 	"varint32": {
@@ -296,11 +298,15 @@ var builtins = map[string]*builtin{
 			return serial.AppendUint64(b, math.Float64bits(f)), err
 		},
 	},
-	"float128":             ofType[types.Float128](16, fromText(parseFloat128)),
-	"time_point":           ofType[types.TimePoint](8, fromText(types.ParseTimePoint)).printed(func(r *serial.Reader, b []byte) []byte { return types.TimePoint(r.Int64()).AppendJSON(b) }),
-	"time_point_sec":       ofType[types.TimePointSec](4, fromText(types.ParseTimePointSec)).printed(func(r *serial.Reader, b []byte) []byte { return types.TimePointSec(r.Uint32()).AppendJSON(b) }),
-	"block_timestamp_type": ofType[types.BlockTimestamp](4, fromText(types.ParseBlockTimestamp)).printed(func(r *serial.Reader, b []byte) []byte { return types.BlockTimestamp(r.Uint32()).AppendJSON(b) }),
-	"name":                 ofType[types.Name](8, fromString(types.ParseName)).printed(func(r *serial.Reader, b []byte) []byte { return types.Name(r.Uint64()).AppendJSON(b) }),
+	"float128": ofType[types.Float128](16, fromText(parseFloat128)),
+	"time_point": ofType[types.TimePoint](8, fromText(types.ParseTimePoint)).
+		printed(func(r *serial.Reader, b []byte) []byte { return types.TimePoint(r.Int64()).AppendJSON(b) }),
+	"time_point_sec": ofType[types.TimePointSec](4, fromText(types.ParseTimePointSec)).
+		printed(func(r *serial.Reader, b []byte) []byte { return types.TimePointSec(r.Uint32()).AppendJSON(b) }),
+	"block_timestamp_type": ofType[types.BlockTimestamp](4, fromText(types.ParseBlockTimestamp)).
+		printed(func(r *serial.Reader, b []byte) []byte { return types.BlockTimestamp(r.Uint32()).AppendJSON(b) }),
+	"name": ofType[types.Name](8, fromString(types.ParseName)).
+		printed(func(r *serial.Reader, b []byte) []byte { return types.Name(r.Uint64()).AppendJSON(b) }),
 	"bytes": {
 		size:   1,
 		decode: func(r *serial.Reader, b []byte) []byte { return variant.AppendHex(b, r.Bytes()) },
@@ -317,9 +323,12 @@ var builtins = map[string]*builtin{
 			return serial.AppendString(b, s), err
 		},
 	},
-	"checksum160":    ofType[types.Checksum160](20, fromHex(func(c *types.Checksum160, b []byte) { copy(c[:], b) })).printed(asHex(20)),
-	"checksum256":    ofType[types.Checksum256](32, fromHex(func(c *types.Checksum256, b []byte) { copy(c[:], b) })).printed(asHex(32)),
-	"checksum512":    ofType[types.Checksum512](64, fromHex(func(c *types.Checksum512, b []byte) { copy(c[:], b) })).printed(asHex(64)),
+	"checksum160": ofType[types.Checksum160](20, fromHex(func(c *types.Checksum160, b []byte) { copy(c[:], b) })).
+		printed(asHex(20)),
+	"checksum256": ofType[types.Checksum256](32, fromHex(func(c *types.Checksum256, b []byte) { copy(c[:], b) })).
+		printed(asHex(32)),
+	"checksum512": ofType[types.Checksum512](64, fromHex(func(c *types.Checksum512, b []byte) { copy(c[:], b) })).
+		printed(asHex(64)),
 	"public_key":     ofType[types.PublicKey](34, fromText(types.ParsePublicKey)),
 	"signature":      ofType[types.Signature](66, fromText(types.ParseSignature)),
 	"symbol":         ofType[types.Symbol](8, fromString(types.ParseSymbol)),

@@ -24,7 +24,8 @@ type Budget func() error
 func Deadline(limit int64, expired func() bool) Budget {
 	return func() error {
 		if expired() {
-			return exception.New(exception.ABISerializationDeadline, "serialization time limit ${t}us exceeded", "t", limit)
+			return exception.New(exception.ABISerializationDeadline, "serialization time limit ${t}us exceeded",
+				"t", limit)
 		}
 		return nil
 	}
@@ -106,7 +107,8 @@ func newScope(budget Budget) scope { return scope{depth: 1, budget: budget} }
 func (s *scope) enter() error {
 	s.depth++
 	if s.depth >= MaxDepth {
-		return exception.New(exception.ABIRecursionDepth, "recursive definition, max_recursion_depth ${r} ", "r", MaxDepth)
+		return exception.New(exception.ABIRecursionDepth, "recursive definition, max_recursion_depth ${r} ",
+			"r", MaxDepth)
 	}
 	s.visits++
 	if s.budget != nil && s.visits%visitsPerCheck == 1 {

@@ -157,7 +157,9 @@ func (d *Def) Read(r *serial.Reader) {
 		v.Type = r.String()
 	})
 	d.RicardianClauses = readAll(r, 2, func(r *serial.Reader, v *ClausePair) { v.ID, v.Body = r.String(), r.String() })
-	d.ErrorMessages = readAll(r, 9, func(r *serial.Reader, v *ErrorMessage) { v.Code, v.Message = r.Uint64(), r.String() })
+	d.ErrorMessages = readAll(r, 9, func(r *serial.Reader, v *ErrorMessage) {
+		v.Code, v.Message = r.Uint64(), r.String()
+	})
 	d.Extensions.Read(r)
 	if r.Len() > 0 {
 		d.Variants = readAll(r, 2, func(r *serial.Reader, v *VariantDef) {

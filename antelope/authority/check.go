@@ -81,11 +81,14 @@ func (m *Manager) CheckAuthorization(actions []types.Action, c *Check) error {
 			return err
 		}
 		if !ok && !c.Tolerant {
-			return c.unsatisfiedError("transaction declares authority '${auth}', but does not have signatures for it", d.level, longest)
+			return c.unsatisfiedError("transaction declares authority '${auth}', but does not have signatures for it",
+				d.level, longest)
 		}
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() && !c.Tolerant {
-		return exception.New(exception.TxIrrelevantSig, "transaction bears irrelevant signatures from these keys: ${keys}", "keys", jsonList(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig,
+			"transaction bears irrelevant signatures from these keys: ${keys}",
+			"keys", jsonList(m.checker.UnusedKeys()))
 	}
 	return nil
 }
@@ -94,7 +97,8 @@ func (m *Manager) CheckAuthorization(actions []types.Action, c *Check) error {
 // satisfy it with. The lists are copied, because their owners use them again.
 func (c *Check) unsatisfiedError(what string, l types.PermissionLevel, longest int64) error {
 	return exception.New(exception.UnsatisfiedAuthorization, what+" under a provided delay of ${provided_delay} ms, "+
-		"provided permissions ${provided_permissions}, provided keys ${provided_keys}, and a delay max limit of ${delay_max_limit_ms} ms",
+		"provided permissions ${provided_permissions}, provided keys ${provided_keys}, and a delay max limit of "+
+		"${delay_max_limit_ms} ms",
 		"auth", l, "provided_delay", c.Delay/1000, "provided_permissions", jsonList(c.Provided),
 		"provided_keys", jsonList(c.Keys), "delay_max_limit_ms", longest/1000)
 }
@@ -170,7 +174,8 @@ func (m *Manager) CheckPermission(l types.PermissionLevel, c *Check) error {
 		return c.unsatisfiedError("permission '${auth}' was not satisfied", l, longest)
 	}
 	if !c.AllowUnusedKeys && !m.checker.AllKeysUsed() {
-		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: ${keys}", "keys", jsonList(m.checker.UnusedKeys()))
+		return exception.New(exception.TxIrrelevantSig, "irrelevant keys provided: ${keys}",
+			"keys", jsonList(m.checker.UnusedKeys()))
 	}
 	return nil
 }

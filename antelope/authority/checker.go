@@ -107,7 +107,8 @@ func (c *Checker) isProvided(l types.PermissionLevel) bool {
 	if _, found := slices.BinarySearchFunc(c.provided, l, types.PermissionLevel.Compare); found {
 		return true
 	}
-	_, found := slices.BinarySearchFunc(c.provided, types.PermissionLevel{Actor: l.Actor}, types.PermissionLevel.Compare)
+	_, found := slices.BinarySearchFunc(c.provided, types.PermissionLevel{Actor: l.Actor},
+		types.PermissionLevel.Compare)
 	return found
 }
 

@@ -276,7 +276,8 @@ func randomAuthority(r *rand.Rand) *types.Authority {
 		a.Keys = append(a.Keys, types.KeyWeight{Key: publicKey('a' + byte(r.UintN(14))), Weight: uint16(r.UintN(4))})
 	}
 	for range r.IntN(4) {
-		a.Accounts = append(a.Accounts, types.PermissionLevelWeight{Permission: randomLevel(r), Weight: uint16(r.UintN(5))})
+		a.Accounts = append(a.Accounts,
+			types.PermissionLevelWeight{Permission: randomLevel(r), Weight: uint16(r.UintN(5))})
 	}
 	for range r.IntN(2) {
 		a.Waits = append(a.Waits, types.WaitWeight{WaitSec: r.Uint32N(4), Weight: uint16(r.UintN(4))})

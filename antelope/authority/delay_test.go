@@ -41,7 +41,8 @@ func TestEveryPermissionHasItsOwnDelay(t *testing.T) {
 	} {
 		for _, delay := range []int64{0, 15*second - 1, 15 * second, 20*second - 1, 20 * second, 1000 * second} {
 			enough := q.after >= 0 && delay >= q.after*second
-			err := c.CheckAuthorization([]types.Action{q.action}, &authority.Check{Keys: publicKeys(q.key), Delay: delay})
+			err := c.CheckAuthorization([]types.Action{q.action},
+				&authority.Check{Keys: publicKeys(q.key), Delay: delay})
 			if (err == nil) != enough {
 				t.Errorf("%s with key %s and %d us: %v", q.action.Authorization[0], q.key, delay, err)
 			}
@@ -50,7 +51,8 @@ func TestEveryPermissionHasItsOwnDelay(t *testing.T) {
 	// A transaction waits for the slowest of its permissions.
 	both := []types.Action{transfer("active"), transfer("second")}
 	for delay, enough := range map[int64]bool{15 * second: false, 20 * second: true} {
-		if err := c.CheckAuthorization(both, &authority.Check{Keys: publicKeys("as"), Delay: delay}); (err == nil) != enough {
+		if err := c.CheckAuthorization(both,
+			&authority.Check{Keys: publicKeys("as"), Delay: delay}); (err == nil) != enough {
 			t.Errorf("both with %d us: %v", delay, err)
 		}
 	}

@@ -224,7 +224,8 @@ func TestLinksSayWhichPermissionIsEnough(t *testing.T) {
 	c.fails(c.check(reqauth("scud"), "t"), exception.IrrelevantAuth, irrelevant("scud", "spending"))
 	_, err := c.SetLink(state.LinkKey{Account: types.N("alice"), Code: types.N("eosio"), Action: types.N("reqauth")},
 		types.N("spending"))
-	c.fails(err, exception.ActionValidate, "Attempting to update required authority, but new requirement is same as old")
+	c.fails(err, exception.ActionValidate,
+		"Attempting to update required authority, but new requirement is same as old")
 	// A link to the contract counts where there is none to the action.
 	c.link("alice", "eosio", "", "scud")
 	c.fails(c.check(reqauth("scud"), "t"), exception.IrrelevantAuth, irrelevant("scud", "spending"))
@@ -360,7 +361,8 @@ func TestOnlyTheKeysThatAreNeededAreRequired(t *testing.T) {
 		there, err := authority.RequiredKeys(v, trx, publicKeys(r.candidates), r.delay)
 		c.must(err)
 		if letters(got) != r.want || letters(there) != r.want {
-			t.Errorf("of %q with %d us: %q, of a block %q, want %q", r.candidates, r.delay, letters(got), letters(there), r.want)
+			t.Errorf("of %q with %d us: %q, of a block %q, want %q", r.candidates, r.delay, letters(got),
+				letters(there), r.want)
 		}
 	}
 	_, err = c.RequiredKeys(trx, publicKeys("abcd"), 0)

@@ -116,7 +116,8 @@ func (m *Manager) checkLinkAuth(v *types.LinkAuth, auths []types.PermissionLevel
 	}
 	restricted := v.Code == system || m.o.LinkRestrictionFixed == nil || !m.o.LinkRestrictionFixed()
 	if restricted && unlinkable(v.Action) {
-		return exception.New(exception.ActionValidate, "Cannot link eosio::"+v.Action.String()+" to a minimum permission")
+		return exception.New(exception.ActionValidate,
+			"Cannot link eosio::"+v.Action.String()+" to a minimum permission")
 	}
 	name, required, err := m.LookupMinimumPermission(v.Account, v.Code, v.Action)
 	if err != nil || !required {

@@ -70,7 +70,8 @@ func TestWhatNoHashCoversIsNotBelievedWithoutAChecksum(t *testing.T) {
 		b, err := decodeBlock(c.last.data)
 		must(t, err)
 		if header > 0 {
-			b.BlockHeader.Extensions = append(b.BlockHeader.Extensions, types.Extension{Type: 60000, Data: bytes.Repeat([]byte{1}, header)})
+			b.BlockHeader.Extensions = append(b.BlockHeader.Extensions,
+				types.Extension{Type: 60000, Data: bytes.Repeat([]byte{1}, header)})
 		}
 		if block > 0 {
 			b.Extensions = append(b.Extensions, types.Extension{Type: 60001, Data: bytes.Repeat([]byte{2}, block)})

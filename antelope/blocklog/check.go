@@ -27,8 +27,8 @@ func damaged(num uint32, at int64, path, format string, args ...any) error {
 }
 
 // servedRemedy is what helps where a block is damaged that is read while the node runs, or at a replay.
-const servedRemedy = "Stop the node. Restore the file from a copy; or, if it is blocks.log, start once with --hard-replay-blockchain, which keeps " +
-	"the blocks before the damage, and peers send the others"
+const servedRemedy = "Stop the node. Restore the file from a copy; or, if it is blocks.log, start once with " +
+	"--hard-replay-blockchain, which keeps the blocks before the damage, and peers send the others"
 
 // checker compares blocks that are read from a log with what they should be.
 type checker struct{ log *Log }
@@ -128,7 +128,8 @@ func (c checker) checkBlock(sp *span, i int, b []byte) (types.Checksum256, error
 	if next && c.misnames(num+1) { // the block that names another one is the one that is damaged
 		return is.id, nil
 	}
-	return is.id, damaged(num, sp.positions[i], sp.path, "its id is %s, and the next block, or the head, names %s", is.id, id)
+	return is.id, damaged(num, sp.positions[i], sp.path, "its id is %s, and the next block, or the head, names %s",
+		is.id, id)
 }
 
 // nameOf returns the id that something else than a block itself says that the block has: the

@@ -96,7 +96,8 @@ func damagedBlocks(t *testing.T, change func(*Options), ours bool) {
 			switch {
 			case err == nil && !bytes.Equal(other, s.data):
 				t.Errorf("offset %d of block %d: block %d is another", bit-at, num, s.num)
-			case err != nil && !(errors.As(err, &told) && told.Path == place && strings.Contains(told.Remedy, "hard-replay")):
+			case err != nil &&
+				!(errors.As(err, &told) && told.Path == place && strings.Contains(told.Remedy, "hard-replay")):
 				t.Errorf("offset %d of block %d: block %d: %v", bit-at, num, s.num, err)
 			case err != nil && (s.num+1 < num || s.num > num):
 				t.Errorf("offset %d of block %d: block %d, which is whole: %v", bit-at, num, s.num, err)
@@ -236,7 +237,8 @@ func TestARepairKeepsNoDamagedBlock(t *testing.T) {
 		for _, s := range want[:num-want[0].num+1] {
 			b, err := l.ReadRaw(s.num)
 			if err != nil || !bytes.Equal(b, s.data) {
-				t.Errorf("round %d: block %d was hurt, %d kept, %v: block %d: %v", round, want[n].num, done.Head, done.Reason, s.num, err)
+				t.Errorf("round %d: block %d was hurt, %d kept, %v: block %d: %v",
+					round, want[n].num, done.Head, done.Reason, s.num, err)
 			}
 		}
 		must(t, l.Close())

@@ -52,7 +52,8 @@ func (l opening) mendPruned(s *source, e extent) (uint32, error) {
 	if first, err = s.firstReadable(e); err != nil {
 		return 0, err
 	}
-	l.o.Logger.Warn("The pruned block log's count of blocks was wrong and was repaired", "first", first, "head", e.head.num)
+	l.o.Logger.Warn("The pruned block log's count of blocks was wrong and was repaired", "first", first,
+		"head", e.head.num)
 	if err := l.mendIndex(s, e, first); err != nil {
 		return 0, err
 	}
@@ -292,9 +293,11 @@ func (s *source) reposition(from, shift, end int64, index vfs.File, count int64)
 		}
 		start := int64(binary.LittleEndian.Uint64(b))
 		if start < from || !s.plausible(uint64(start+shift), at) {
-			return fmt.Errorf("block position %d before offset %d of %s is not in the range of entries", start, at, s.path)
+			return fmt.Errorf("block position %d before offset %d of %s is not in the range of entries",
+				start, at, s.path)
 		}
-		if _, err := s.file.WriteAt(binary.LittleEndian.AppendUint64(b[:0], uint64(start+shift)), at-positionBytes); err != nil {
+		if _, err := s.file.WriteAt(binary.LittleEndian.AppendUint64(b[:0], uint64(start+shift)),
+			at-positionBytes); err != nil {
 			return err
 		}
 		at = start + shift

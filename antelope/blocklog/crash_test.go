@@ -50,7 +50,8 @@ func (l *life) mark(floor uint32, blocks bool, appending uint32) {
 
 func newLife(t *testing.T, r *rand.Rand, o Options, first uint32) *life {
 	m := memfs.New()
-	l := &life{t: t, rand: r, record: recordfs.New(m), o: o, chain: newChain(r, first), past: map[uint32][]sample{}, first: first}
+	l := &life{t: t, rand: r, record: recordfs.New(m), o: o, chain: newChain(r, first),
+		past: map[uint32][]sample{}, first: first}
 	l.faults = errorfs.New(l.record)
 	l.fs = testFS{l.faults, m}
 	l.o.FS, l.o.Dir, l.o.Now = l.fs, testDir, testOptions(nil).Now
@@ -125,7 +126,8 @@ func (l *life) kill() {
 	if !l.last().blocks {
 		return
 	}
-	l.faults.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + l.rand.IntN(8), Ever: true, Err: syscall.EIO, Part: true})
+	l.faults.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: 1 + l.rand.IntN(8), Ever: true,
+		Err: syscall.EIO, Part: true})
 	var err error
 	for n := 0; n < 12 && err == nil; n++ {
 		s := l.chain.next(l.rand.IntN(900))
@@ -321,7 +323,8 @@ func TestACrashDuringRepairLosesNothingMore(t *testing.T) {
 				ro.FS = testFS{record, inner}
 				_, err := Open(ro)
 				must(t, err)
-				for again := range record.Recording().States(recordfs.Options{From: from, Count: 20, Seed: r.Uint64()}) {
+				for again := range record.Recording().
+					States(recordfs.Options{From: from, Count: 20, Seed: r.Uint64()}) {
 					if err := l.verify(testFS{again.FS, again.FS}, state.At); err != nil {
 						t.Fatalf("%v\nfirst %v\nthen %v", err, state, again)
 					}

@@ -115,10 +115,12 @@ func TestDamagedReversibleBlocksNeverGoInSilence(t *testing.T) {
 		}
 		b, from, to, how := spoil(rnd, s.mem.Blob(path).Bytes())
 		s.mem.Put(path, memfs.NewBlob(b))
-		how = fmt.Sprintf("round %d: %s %s; %d of %d are durable, up to block %d irreversible, records at %d", round, path, how, s.durable, len(s.all), s.irreversible, s.at)
+		how = fmt.Sprintf("round %d: %s %s; %d of %d are durable, up to block %d irreversible, records at %d",
+			round, path, how, s.durable, len(s.all), s.irreversible, s.at)
 		for _, mend := range []bool{false, true} {
 			mem := s.mem.Clone()
-			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Mend: mend, Durable: func() uint32 { return s.irreversible }})
+			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Mend: mend,
+				Durable: func() uint32 { return s.irreversible }})
 			var damage *logtail.Damage
 			if !mend && errors.As(err, &damage) {
 				if damage.Path != reversiblePath || damage.Remedy == "" || !bytes.Equal(mem.Blob(path).Bytes(), b) {
@@ -172,7 +174,8 @@ func TestAReversibleFileCutInItsHeadIsDamaged(t *testing.T) {
 			must(t, err)
 			must(t, f.Truncate(cut))
 			var log bytes.Buffer
-			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Mend: mend, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Mend: mend,
+				Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if !mend {
 				if lost := new(logtail.Damage); !errors.As(err, &lost) || lost.Remedy == "" {
 					t.Fatalf("cut at %d: %v", cut, err)
@@ -188,8 +191,8 @@ func TestAReversibleFileCutInItsHeadIsDamaged(t *testing.T) {
 	}
 }
 
-// Where the file was not durable yet it may end anywhere. That it ends where no write does is said once, with the offset,
-// also if all records are whole that are left. Where writes end, and in a file as it was made, nothing is said.
+// Where the file was not durable yet it may end anywhere. That it ends where no write does is said once, with the
+// offset, also if all records are whole that are left. Where writes end, and in a file as it was made, nothing is said.
 func TestAReversibleFileThatEndsWhereNoWriteDoesIsTold(t *testing.T) {
 	fs := memory()
 	r := openReversible(t, fs)
@@ -211,9 +214,11 @@ func TestAReversibleFileThatEndsWhereNoWriteDoesIsTold(t *testing.T) {
 		mem.Put(reversiblePath, memfs.NewBlob(whole[:cut]))
 		for _, told := range []bool{!slices.Contains(ends, cut), false} {
 			var log bytes.Buffer
-			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem},
+				Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			must(t, err)
-			if text := log.String(); strings.Contains(text, "level=WARN") != told || told && !strings.Contains(text, "offset=") {
+			if text := log.String(); strings.Contains(text, "level=WARN") != told ||
+				told && !strings.Contains(text, "offset=") {
 				t.Fatalf("cut at %d, writes end at %d: the log says %q", cut, ends, text)
 			}
 			must(t, r.Close())
@@ -239,16 +244,20 @@ func TestAFlippedBitStopsWhoSignsOnlyWhereItMatters(t *testing.T) {
 			file := bytes.Clone(mem.Blob(reversiblePath).Bytes())
 			file[at] ^= 1
 			mem.Put(reversiblePath, memfs.NewBlob(file))
-			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Durable: func() uint32 { return irreversible }})
+			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Durable: func() uint32 {
+				return irreversible
+			}})
 			if last := i == len(blocks)-1; last || irreversible < b.num {
 				damage := new(logtail.Damage)
-				if !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes || !strings.Contains(damage.Remedy, "heights that he has published") {
+				if !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes ||
+					!strings.Contains(damage.Remedy, "heights that he has published") {
 					t.Errorf("block %d, irreversible %d: %v", b.num, irreversible, err)
 				}
 				continue
 			}
 			must(t, err)
-			if kept := mem.Blob(reversiblePath + logtail.KeptSuffix); r.Len() != len(blocks)-1 || kept == nil || !bytes.Equal(kept.Bytes(), file[b.offset-recordHeaderBytes:blocks[i+1].offset-recordHeaderBytes]) {
+			if kept := mem.Blob(reversiblePath + logtail.KeptSuffix); r.Len() != len(blocks)-1 || kept == nil ||
+				!bytes.Equal(kept.Bytes(), file[b.offset-recordHeaderBytes:blocks[i+1].offset-recordHeaderBytes]) {
 				t.Errorf("block %d, irreversible %d: %d blocks", b.num, irreversible, r.Len())
 			}
 			must(t, r.Close())
@@ -279,10 +288,12 @@ func TestAnOwnNewestBlockBeforeOneOfAnotherBranchIsNotLeftOut(t *testing.T) {
 		file := bytes.Clone(mem.Blob(reversiblePath).Bytes())
 		file[at] ^= 1
 		mem.Put(reversiblePath, memfs.NewBlob(file))
-		return OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Durable: func() uint32 { return 2 }})
+		return OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem},
+			Durable: func() uint32 { return 2 }})
 	}
 	damage := new(logtail.Damage)
-	if _, err := flipped(five, blocks[3].offset+40); !errors.As(err, &damage) || damage.Offset != blocks[3].offset-recordHeaderBytes {
+	if _, err := flipped(five, blocks[3].offset+40); !errors.As(err, &damage) ||
+		damage.Offset != blocks[3].offset-recordHeaderBytes {
 		t.Errorf("the own block 5 is damaged, a block 4 follows it: %v", err)
 	}
 	for at, left := range map[int64]int{
@@ -318,7 +329,8 @@ func TestATornTailBehindADamagedRecordIsKept(t *testing.T) {
 	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, Mend: true})
 	must(t, err)
 	damaged, torn := fs.mem.Blob(reversiblePath+".bad"), fs.mem.Blob(reversiblePath+".bad.2")
-	if r.Len() != 3 || damaged == nil || torn == nil || !bytes.Equal(bytes.TrimRight(torn.Bytes(), "\x00"), bytes.TrimRight(b[end:], "\x00")) {
+	if r.Len() != 3 || damaged == nil || torn == nil ||
+		!bytes.Equal(bytes.TrimRight(torn.Bytes(), "\x00"), bytes.TrimRight(b[end:], "\x00")) {
 		t.Errorf("%d blocks, %v", r.Len(), fs.mem.Paths())
 	}
 	must(t, r.Close())
@@ -382,7 +394,8 @@ func TestDamagedBlocksOfTheLogThatAreNeededAreNotCut(t *testing.T) {
 		}
 		file := bytes.Clone(fs.mem.Blob(testDir + "/" + LogName).Bytes())
 		// The time of block 17 in one case: its id is another one. Of the last block the position.
-		for name, damaged := range map[string]struct{ at, whole int }{"an id": {int(at), 17}, "the last position": {len(file) - 3, 19}} {
+		for name, damaged := range map[string]struct{ at, whole int }{"an id": {int(at), 17},
+			"the last position": {len(file) - 3, 19}} {
 			mem := fs.mem.Clone()
 			bad := bytes.Clone(file)
 			bad[damaged.at] ^= 0x40
@@ -394,7 +407,8 @@ func TestDamagedBlocksOfTheLogThatAreNeededAreNotCut(t *testing.T) {
 			if crashed && name == "an id" { // in what was durable nobody looks
 				continue
 			}
-			if !errors.As(err, &lost) || lost.Path != testDir+"/"+LogName || lost.Offset == 0 || lost.Remedy == "" || !bytes.Equal(mem.Blob(testDir+"/"+LogName).Bytes(), bad) {
+			if !errors.As(err, &lost) || lost.Path != testDir+"/"+LogName || lost.Offset == 0 || lost.Remedy == "" ||
+				!bytes.Equal(mem.Blob(testDir+"/"+LogName).Bytes(), bad) {
 				t.Errorf("crashed %v, %s: %v", crashed, name, err)
 			}
 			o.Needed = func() uint32 { return 1 }

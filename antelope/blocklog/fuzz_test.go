@@ -32,7 +32,8 @@ func seedFiles(keep *uint32) (log, index, tail []byte) {
 		}
 	}
 	base := workingBase(testDir)
-	return fs.mem.Blob(base.Log()).Bytes(), fs.mem.Blob(base.Index()).Bytes(), fs.mem.Blob(testDir + "/" + TailName).Bytes()
+	return fs.mem.Blob(base.Log()).Bytes(), fs.mem.Blob(base.Index()).
+		Bytes(), fs.mem.Blob(testDir + "/" + TailName).Bytes()
 }
 
 // Whatever the files hold, opening ends with an error or a log whose blocks link,
@@ -44,7 +45,8 @@ func FuzzOpen(f *testing.F) {
 		f.Add(log, index, []byte{}, true)
 		f.Add(log[:len(log)-20], index, tail, false)
 		f.Add(log, index[:11], []byte{}, true)
-		for _, place := range []uint64{0, 5, minBlockBytes, math.MaxInt64, 1 << 63, math.MaxUint64} { // of each block the same
+		// of each block the same
+		for _, place := range []uint64{0, 5, minBlockBytes, math.MaxInt64, 1 << 63, math.MaxUint64} {
 			f.Add(log, appendPositions(nil, slices.Repeat([]uint64{place}, len(index)/positionBytes)), []byte{}, true)
 		}
 		near := make([]uint64, len(index)/positionBytes) // as if no block fit between two of them
@@ -96,7 +98,8 @@ func FuzzOpen(f *testing.F) {
 
 func FuzzPreamble(f *testing.F) {
 	g := types.DefaultGenesis()
-	for _, p := range []Preamble{newPreamble(1, &g, g.ChainID()), newPreamble(9, nil, testChainID), {Version: 1, First: 1, Genesis: &g}} {
+	for _, p := range []Preamble{newPreamble(1, &g, g.ChainID()), newPreamble(9, nil, testChainID),
+		{Version: 1, First: 1, Genesis: &g}} {
 		f.Add(p.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

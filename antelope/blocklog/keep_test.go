@@ -83,9 +83,11 @@ func TestAnyIndexIsRepaired(t *testing.T) {
 	shifted := slices.Clone(good)
 	shifted[len(shifted)-16]++
 	for name, index := range map[string][]byte{
-		"missing": nil, "empty": {}, "short": good[:8*10], "torn": good[:8*59+3], "long": append(slices.Clone(good), good[:24]...),
-		"odd": append(slices.Clone(good), 1, 2, 3, 4), "zeros at the front": zeroed, "wrong near the end": shifted,
-		"of another log": bytes.Repeat([]byte{1, 2, 0, 0, 0, 0, 0, 0}, 60), "huge": append(slices.Clone(good), bytes.Repeat([]byte{0xff}, 8)...),
+		"missing": nil, "empty": {}, "short": good[:8*10], "torn": good[:8*59+3],
+		"long": append(slices.Clone(good), good[:24]...),
+		"odd":  append(slices.Clone(good), 1, 2, 3, 4), "zeros at the front": zeroed, "wrong near the end": shifted,
+		"of another log": bytes.Repeat([]byte{1, 2, 0, 0, 0, 0, 0, 0}, 60),
+		"huge":           append(slices.Clone(good), bytes.Repeat([]byte{0xff}, 8)...),
 	} {
 		bad := fs.mem.Clone()
 		if index == nil {
@@ -300,13 +302,16 @@ func TestPartitionsGoWhereTheOptionsSay(t *testing.T) {
 		there, gone       []string
 	}{
 		{ptr("retained"), ptr("archive"), ptr(uint32(0)), 50, 150,
-			[]string{"archive/blocks-1-50", "archive/blocks-51-100", "archive/blocks-101-150"}, []string{"retained/blocks-101-150"}},
+			[]string{"archive/blocks-1-50", "archive/blocks-51-100", "archive/blocks-101-150"},
+			[]string{"retained/blocks-101-150"}},
 		{ptr("retained"), ptr("archive"), nil, 50, 150,
-			[]string{"retained/blocks-1-50", "retained/blocks-51-100", "retained/blocks-101-150"}, []string{"archive/blocks-1-50"}},
+			[]string{"retained/blocks-1-50", "retained/blocks-51-100", "retained/blocks-101-150"},
+			[]string{"archive/blocks-1-50"}},
 		{nil, ptr(""), ptr(uint32(5)), 10, 75,
 			[]string{"blocks-21-30", "blocks-31-40", "blocks-41-50", "blocks-51-60", "blocks-61-70"},
 			[]string{"blocks-1-10", "blocks-11-20", "archive/blocks-1-10"}},
-		{nil, nil, ptr(uint32(1)), 10, 35, []string{"archive/blocks-1-10", "archive/blocks-11-20", "blocks-21-30"}, []string{"blocks-11-20"}},
+		{nil, nil, ptr(uint32(1)), 10, 35, []string{"archive/blocks-1-10", "archive/blocks-11-20", "blocks-21-30"},
+			[]string{"blocks-11-20"}},
 	} {
 		fs := memory()
 		o := testOptions(fs)
@@ -527,7 +532,8 @@ func TestNothingIsLetGoByAWrongPosition(t *testing.T) {
 		must(t, l.Close())
 		spoil(t, fs, 150, 250)
 		o := testOptions(fs)
-		o.RetainBlocks, o.SyncBytes = ptr(uint32(150)), 500 // opening looks at the newest positions, and at every fourth before them
+		// opening looks at the newest positions, and at every fourth before them
+		o.RetainBlocks, o.SyncBytes = ptr(uint32(150)), 500
 		before := fs.mem.Blob(base.Log()).Bytes()
 		l = mustOpen(t, o)
 		if l.First() != list[150].num || !bytes.Equal(fs.mem.Blob(base.Log()).Bytes()[4:len(before)], before[4:]) {

@@ -278,7 +278,8 @@ func (l *Log) sync() error {
 	if err := l.stored.sync(); err != nil {
 		return l.fail("sync block log", err)
 	}
-	m := tailMark{first: l.work.preamble.First, next: l.written + 1, durable: l.end, record: l.tail.records, kept: l.first}
+	m := tailMark{first: l.work.preamble.First, next: l.written + 1, durable: l.end, record: l.tail.records,
+		kept: l.first}
 	if m.record >= tailRestart {
 		m.record = 0
 	}

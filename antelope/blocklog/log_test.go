@@ -77,7 +77,8 @@ func TestReferenceLogsAreReadAndGoneOnWith(t *testing.T) {
 			t.Errorf("%s: head id differs", c.dir)
 		}
 		must(t, l.Close())
-		if !bytes.Equal(log, fs.mem.Blob(testDir+"/"+LogName).Bytes()) || !bytes.Equal(index, fs.mem.Blob(testDir+"/"+IndexName).Bytes()) {
+		if !bytes.Equal(log, fs.mem.Blob(testDir+"/"+LogName).Bytes()) ||
+			!bytes.Equal(index, fs.mem.Blob(testDir+"/"+IndexName).Bytes()) {
 			t.Errorf("%s: opening and closing changed the files", c.dir)
 		}
 		if ok, _ := fs.Exists(testDir + "/" + TailName); ok {

@@ -67,7 +67,8 @@ func TestDamageNearTheEndOfALogOfNodeosIsFound(t *testing.T) {
 		end := int64(at) + int64(len(want[damaged].data))
 		must(t, l.Close())
 		for name, place := range map[string][2]int64{
-			"header": {int64(at), 60}, "time": {int64(at), 2}, "root": {int64(at) + 80, 20}, "body": {int64(at) + 170, 600},
+			"header": {int64(at), 60}, "time": {int64(at), 2}, "root": {int64(at) + 80, 20},
+			"body":     {int64(at) + 170, 600},
 			"position": {end, 8}, "all of it": {int64(at), end - int64(at) + 8}, "two blocks": {int64(at) - 100, 300},
 		} {
 			torn := fs.mem.Clone()

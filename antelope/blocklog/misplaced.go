@@ -26,7 +26,8 @@ func (l *Log) readMended(s *segment, num, last, highest uint32, end, limit int64
 		if mended, e := s.mend(l.o.FS, from, highest, end); e != nil || !mended {
 			return span{}, errors.Join(err, e)
 		}
-		l.o.Logger.Warn("The index of a block log was damaged, and is made again from the log where it was", "file", odd.Path, "offset", odd.Offset, "block", from)
+		l.o.Logger.Warn("The index of a block log was damaged, and is made again from the log where it was",
+			"file", odd.Path, "offset", odd.Offset, "block", from)
 	}
 	return s.read(num, last, highest, end, limit)
 }

@@ -83,7 +83,8 @@ func (l opening) useUp() (bool, error) {
 		return false, err
 	}
 	if e.blocks && e.head.num >= l.o.needed() {
-		l.o.Logger.Info("The block log has blocks that the saved state does not have yet, so it is kept. A start after the state is saved removes it",
+		l.o.Logger.Info("The block log has blocks that the saved state does not have yet, so it is kept. A start "+
+			"after the state is saved removes it",
 			"first_needed", l.o.needed(), "head", e.head.num)
 		return true, l.adopt(e)
 	}
@@ -302,7 +303,8 @@ func (l opening) cut(s *source, e extent) error {
 	}
 	if l.o.Needed != nil && next < l.o.needed() {
 		return &logtail.Damage{Path: s.path, Offset: e.end, Remedy: remedy,
-			Detail: fmt.Sprintf("block %d is not whole, and the state counts on the blocks before %d", next, l.o.needed())}
+			Detail: fmt.Sprintf("block %d is not whole, and the state counts on the blocks before %d",
+				next, l.o.needed())}
 	}
 	if err := l.setAside(s.file, e.end, s.size, next); err != nil {
 		return err
@@ -346,7 +348,8 @@ func (l opening) mendIndex(s *source, e extent, first uint32) error {
 	if err != nil {
 		return err
 	}
-	l.recovery.Index, l.recovery.Rebuilt = l.recovery.Index || state != indexGood, l.recovery.Rebuilt || state == indexRebuilt
+	l.recovery.Index, l.recovery.Rebuilt = l.recovery.Index || state != indexGood,
+		l.recovery.Rebuilt || state == indexRebuilt
 	if state != indexGood {
 		l.o.Logger.Warn("blocks.index did not match blocks.log and was repaired", "anew", state == indexRebuilt)
 	}

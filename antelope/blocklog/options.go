@@ -133,7 +133,9 @@ func (o *Options) needed() uint32 {
 // a log that another program wrote, which leaves more unsynced.
 func (o *Options) doubtful() int64 { return 4 * o.SyncBytes }
 
-func settleSurroundings(fs partlog.FS, now func() time.Time, l *slog.Logger) (partlog.FS, func() time.Time, *slog.Logger) {
+func settleSurroundings(
+	fs partlog.FS, now func() time.Time, l *slog.Logger,
+) (partlog.FS, func() time.Time, *slog.Logger) {
 	if fs == nil {
 		fs = partlog.OS
 	}

@@ -13,7 +13,8 @@ import (
 func (l opening) openRetained() error {
 	x := &inspection{fs: l.o.FS, log: l.o.Logger, now: l.o.Now}
 	c, err := partlog.OpenCatalog(partlog.Options{
-		FS: l.o.FS, Name: logName, Retained: l.o.retainedDir(), Archive: l.o.archiveDir(), Most: l.o.maxRetained(), Logger: l.o.Logger,
+		FS: l.o.FS, Name: logName, Retained: l.o.retainedDir(), Archive: l.o.archiveDir(), Most: l.o.maxRetained(),
+		Logger: l.o.Logger,
 	}, x.look, l.openPart)
 	if err != nil {
 		return err

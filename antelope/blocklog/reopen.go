@@ -119,9 +119,10 @@ func (r *Reversible) readHead(size int64) error {
 // endOf is what is known of the end of the file.
 func (r *Reversible) endOf(size int64) logtail.End {
 	records := r.records()
-	end := logtail.End{Path: r.path, Size: size, Durable: logtail.Unnoted, Behind: func(offset int64) (int64, bool, error) {
-		return records.Next(r.file, offset, size)
-	}}
+	end := logtail.End{Path: r.path, Size: size, Durable: logtail.Unnoted,
+		Behind: func(offset int64) (int64, bool, error) {
+			return records.Next(r.file, offset, size)
+		}}
 	if r.head.file != 0 {
 		end.Durable = r.head.durable
 	}
@@ -232,7 +233,8 @@ func (r *Reversible) cutEnd(size int64) error {
 		r.log.Warn("The end of the reversible blocks was torn when the node ended, and is cut",
 			"file", r.path, "offset", r.end, "bytes", r.cut, "kept", removed.Kept)
 	case r.endsOddly(size):
-		r.log.Warn("The file of reversible blocks ends where no whole write does: what was behind, if anything, is gone, and peers send it again",
+		r.log.Warn("The file of reversible blocks ends where no whole write does: what was behind, if anything, is "+
+			"gone, and peers send it again",
 			"file", r.path, "offset", size, "blocks", len(r.blocks))
 	case size <= r.end:
 		return nil
@@ -289,7 +291,8 @@ func (r *Reversible) leaveOut(holes []hole, size int64) error {
 		if err != nil {
 			return err
 		}
-		r.log.Warn("Reversible blocks are damaged and are left out", "file", r.path, "offset", h.from, "bytes", removed.Bytes,
+		r.log.Warn("Reversible blocks are damaged and are left out", "file", r.path, "offset", h.from,
+			"bytes", removed.Bytes,
 			"kept", removed.Kept, "needed", needed, "reason", h.damage.Detail)
 	}
 	if r.end >= holes[len(holes)-1].to { // else the last hole has the rest of the file
@@ -307,7 +310,8 @@ func (r *Reversible) remedy() string {
 		last = max(last, b.num)
 	}
 	return fmt.Sprintf("put the file back from a copy; without one, whoever signs blocks could sign others at heights that he has published, "+
-		"so wait until the irreversible block of the peers is beyond block %d and beyond all that this node has produced, then rename the file; the peers send its blocks again", last)
+		"so wait until the irreversible block of the peers is beyond block %d and beyond all that this node has "+
+		"produced, then rename the file; the peers send its blocks again", last)
 }
 
 // needed tells whether a hole may have had a block that is needed: above the irreversible block some
@@ -370,5 +374,6 @@ func (r *Reversible) reach(holes []hole, irreversible uint32) (bool, error) {
 		}
 		highest += uint32(most)
 	}
-	return highest > irreversible && !slices.ContainsFunc(r.blocks, func(b reversibleBlock) bool { return b.num >= highest }), nil
+	return highest > irreversible &&
+		!slices.ContainsFunc(r.blocks, func(b reversibleBlock) bool { return b.num >= highest }), nil
 }

@@ -126,7 +126,8 @@ func (t Tool) recover(done Repaired, truncateAt uint32, now string) (Repaired, e
 		if err := vfs.CopyRange(t.FS, f, e.end, s.size, done.Tail); err != nil {
 			return done, fmt.Errorf("save damaged end of block log: %w", err)
 		}
-		t.Logger.Warn("Recovered only up to a block; the next one is damaged", "block", done.Head, "error", v.reason, "rest", done.Tail)
+		t.Logger.Warn("Recovered only up to a block; the next one is damaged", "block", done.Head, "error", v.reason,
+			"rest", done.Tail)
 	}
 	base := workingBase(t.Dir)
 	if err := vfs.CopyRange(t.FS, f, 0, e.end, base.Log()); err != nil {

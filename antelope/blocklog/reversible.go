@@ -91,7 +91,8 @@ type reversibleBlock struct {
 func OpenReversible(o ReversibleOptions) (*Reversible, error) {
 	fs, _, log := settleSurroundings(o.FS, nil, o.Logger)
 	dir := filepath.Join(o.Dir, ReversibleDir)
-	r := &Reversible{fs: fs, path: filepath.Join(dir, ReversibleName), compact: o.CompactBytes, log: log, durable: o.Durable, mend: o.Mend}
+	r := &Reversible{fs: fs, path: filepath.Join(dir, ReversibleName), compact: o.CompactBytes, log: log,
+		durable: o.Durable, mend: o.Mend}
 	if r.compact == 0 {
 		r.compact = defaultCompactBytes
 	}
@@ -228,7 +229,9 @@ func (r *Reversible) All() iter.Seq2[[]byte, error] {
 func (r *Reversible) from(least uint64) (data []byte, seq uint64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(r.blocks, least, func(b reversibleBlock, n uint64) int { return cmp.Compare(b.seq, n) })
+	i, _ := slices.BinarySearchFunc(r.blocks, least, func(b reversibleBlock, n uint64) int {
+		return cmp.Compare(b.seq, n)
+	})
 	if i == len(r.blocks) {
 		return nil, 0, nil
 	}

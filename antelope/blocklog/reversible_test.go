@@ -116,7 +116,8 @@ func TestReversibleBlocksSurviveEveryCrash(t *testing.T) {
 		}
 		have, err := contents(again)
 		if err != nil || !prefix(have, k.may) || len(have) < len(k.must) {
-			t.Fatalf("%d blocks; %d are durable, %d were appended: %v\n%v", len(have), len(k.must), len(k.may), err, state)
+			t.Fatalf("%d blocks; %d are durable, %d were appended: %v\n%v", len(have), len(k.must),
+				len(k.may), err, state)
 		}
 		must(t, again.Close())
 	}
@@ -159,7 +160,9 @@ func TestReversibleFileCutAnywhereOpensWithWhatIsWhole(t *testing.T) {
 func TestReversibleBlocksMayChangeWhileTheyAreRead(t *testing.T) {
 	fs := memory()
 	durable := uint32(0)
-	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, CompactBytes: 1, Durable: func() uint32 { return durable }})
+	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, CompactBytes: 1, Durable: func() uint32 {
+		return durable
+	}})
 	must(t, err)
 	c := newChain(newRand(t), 2)
 	for range 30 {

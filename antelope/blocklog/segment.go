@@ -55,7 +55,8 @@ func (s *segment) Close() error {
 // positions returns where blocks from num on begin, n of them.
 func (s *segment) positions(num uint32, n int) ([]int64, error) {
 	b := make([]byte, n*positionBytes)
-	if err := readFull(s.index, s.base.Index(), b, int64(num-s.preamble.First)*positionBytes); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err := readFull(s.index, s.base.Index(), b, int64(num-s.preamble.First)*positionBytes); errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) {
 		size, e := s.index.Size()
 		if e != nil {
 			return nil, errors.Join(err, e)
@@ -116,7 +117,8 @@ func (s *segment) read(num, last, highest uint32, end int64, limit int64) (span,
 	}
 	list = list[:n+1]
 	for i := range n {
-		if list[i] < s.start || list[i+1] > end || list[i+1]-list[i] < minBlockBytes+positionBytes || list[i+1]-list[i] > maxBlockBytes+positionBytes {
+		if list[i] < s.start || list[i+1] > end || list[i+1]-list[i] < minBlockBytes+positionBytes ||
+			list[i+1]-list[i] > maxBlockBytes+positionBytes {
 			return span{}, s.misplaced(num+uint32(i), highest, list[i], end)
 		}
 	}

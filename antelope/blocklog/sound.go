@@ -51,7 +51,8 @@ func (s *source) soundEnd(end, window int64, first uint32, holes bool) (extent, 
 		}
 	}
 	if lowest > s.start {
-		return extent{}, fmt.Errorf("%s: there is no whole block in the last %d bytes; repair it with --hard-replay-blockchain",
+		return extent{}, fmt.Errorf("%s: there is no whole block in the last %d bytes; repair it with "+
+			"--hard-replay-blockchain",
 			s.path, int64(scanBytes))
 	}
 	return extent{end: s.start}, nil

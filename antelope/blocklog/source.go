@@ -128,7 +128,8 @@ func (s *source) follows(num uint32, at int64) (bool, error) {
 func (s *source) begins(num uint32, at int64) error {
 	ok, err := s.holds(num, at)
 	if err == nil && !ok {
-		err = fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index writes the index anew)", num, at, s.path)
+		err = fmt.Errorf("block %d is not at offset %d of %s, where its index says it is (block-log make-index "+
+			"writes the index anew)", num, at, s.path)
 	}
 	return err
 }
@@ -190,5 +191,6 @@ func (s *surface) at(done uint64) {
 		return
 	}
 	left := time.Duration(s.work.Left(done, s.total) * float64(time.Second))
-	s.log.Info(s.what, "done", done, "total", s.total, "per_second", int64(s.work.Rate(done)), "left", left.Round(time.Second))
+	s.log.Info(s.what, "done", done, "total", s.total, "per_second", int64(s.work.Rate(done)),
+		"left", left.Round(time.Second))
 }

@@ -85,7 +85,8 @@ func decodeSumsHeader(b []byte) (first uint32, ok bool) {
 // appendSum appends the record of a block: its checksum, and one of its id and that.
 func appendSum(b []byte, id *types.Checksum256, sum uint32) []byte {
 	b = binary.LittleEndian.AppendUint32(b, sum)
-	return binary.LittleEndian.AppendUint32(b, crc32.Update(crc32.Checksum(id[:], castagnoli), castagnoli, b[len(b)-4:]))
+	return binary.LittleEndian.AppendUint32(b,
+		crc32.Update(crc32.Checksum(id[:], castagnoli), castagnoli, b[len(b)-4:]))
 }
 
 // tell warns, once, that a part of the file counts for nothing.
@@ -98,8 +99,10 @@ func (s *sumsFile) tell(num uint32, what string) {
 	s.told = true
 	s.mu.Unlock()
 	if !told {
-		s.log.Warn("The file of blocks' checksums is damaged, or of another log. Blocks are served all the same, but damage to the signatures and "+
-			"extensions of some would not be seen. Nothing has to be done; to be rid of this warning, stop the node and remove the file",
+		s.log.Warn(
+			"The file of blocks' checksums is damaged, or of another log. Blocks are served all the same, but damage to the signatures and "+
+				"extensions of some would not be seen. Nothing has to be done; to be rid of this warning, stop the "+
+				"node and remove the file",
 			"file", s.path, "offset", at, "error", what)
 	}
 }

@@ -76,7 +76,8 @@ func TestDamageThatNoBlockNamesIsFound(t *testing.T) {
 				write(t, hurt, path, at, forged)
 				b, err := l.ReadRaw(s.num)
 				told := new(logtail.Damage)
-				if !errors.As(err, &told) || told.Path != path || told.Offset != at || !strings.Contains(told.Detail, sumsPath) {
+				if !errors.As(err, &told) || told.Path != path || told.Offset != at ||
+					!strings.Contains(told.Detail, sumsPath) {
 					t.Errorf("%s: %d bytes, %v", what, len(b), err)
 				}
 				if _, err := l.ReadRaw(s.num + 1); err != nil {
@@ -130,8 +131,10 @@ func TestDamagedChecksumsHarmNoBlock(t *testing.T) {
 			t.Errorf("%s: %v", how, err)
 		}
 		from, to = max(from, sumsHeaderBytes), min(to, len(b))
-		wrong := from < to && len(bytes.Trim(b[from:to], "\x00")) > 0 && from < len(intact) && !bytes.Equal(b[from:to], intact[from:to])
-		if text := said.String(); wrong && (!strings.Contains(text, sumsPath) || strings.Count(text, "level=WARN") != 1) {
+		wrong := from < to && len(bytes.Trim(b[from:to], "\x00")) > 0 && from < len(intact) &&
+			!bytes.Equal(b[from:to], intact[from:to])
+		if text := said.String(); wrong &&
+			(!strings.Contains(text, sumsPath) || strings.Count(text, "level=WARN") != 1) {
 			t.Errorf("%s: the log says %q", how, text)
 		}
 		more := chain{rand: rand.New(rand.NewPCG(1, 2)), last: want[len(want)-1]}

@@ -225,7 +225,8 @@ func (t Tool) Split(stride uint32, out string) error {
 	}
 	for first := uint64(b.preamble.First); b.extent.blocks && first <= uint64(b.extent.head.num); {
 		last := min((first+uint64(stride)-1)/uint64(stride)*uint64(stride), uint64(b.extent.head.num))
-		if err := t.extract(b, uint32(first), uint32(last-first)+1, rangeBase(out, uint32(first), uint32(last))); err != nil {
+		if err := t.extract(b, uint32(first), uint32(last-first)+1,
+			rangeBase(out, uint32(first), uint32(last))); err != nil {
 			return err
 		}
 		first = last + 1
@@ -258,7 +259,8 @@ func (t Tool) Merge(out string) error {
 			return err
 		}
 		if rest = rest[n:]; len(rest) > 0 {
-			t.Logger.Warn("cannot be merged with previous block log file because of the discontinuity of blocks, skip merging.",
+			t.Logger.Warn(
+				"cannot be merged with previous block log file because of the discontinuity of blocks, skip merging.",
 				"file", rest[0].Log())
 		}
 	}
@@ -267,7 +269,8 @@ func (t Tool) Merge(out string) error {
 
 // join makes one log of consecutive ones.
 func (t Tool) join(list []partlog.Part, out string) (err error) {
-	base, temporary := rangeBase(out, list[0].First, list[len(list)-1].Last), partlog.Pair(filepath.Join(out, "merging"))
+	base, temporary := rangeBase(out, list[0].First, list[len(list)-1].Last),
+		partlog.Pair(filepath.Join(out, "merging"))
 	log, err := t.FS.Create(temporary.Log())
 	if err != nil {
 		return err

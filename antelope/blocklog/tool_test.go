@@ -61,7 +61,8 @@ func TestTrimming(t *testing.T) {
 		must(t, tool.TrimEnd(25))
 		opened(t, fs, testDir, "blocks", all[9:25])
 		must(t, tool.TrimEnd(25))
-		for _, err := range []error{tool.TrimFront(10, ""), tool.TrimFront(26, ""), tool.TrimEnd(9), tool.TrimEnd(26), tool.TrimFront(12, testDir)} {
+		for _, err := range []error{tool.TrimFront(10, ""), tool.TrimFront(26, ""), tool.TrimEnd(9), tool.TrimEnd(26),
+			tool.TrimFront(12, testDir)} {
 			if err == nil {
 				t.Error("trimmed all or nothing")
 			}
@@ -105,7 +106,8 @@ func TestTrimmingLeavesNoTail(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v\n%v", name, err, state)
 			}
-			if head, _, ok := l.Head(); ok { // at the front the log has no name for a moment, and is in the other folder
+			// at the front the log has no name for a moment, and is in the other folder
+			if head, _, ok := l.Head(); ok {
 				must(t, check(l, all[l.First()-1:head]))
 				if head < 12 {
 					t.Fatalf("%s: the log ends with block %d\n%v", name, head, state)
@@ -120,7 +122,8 @@ func TestTrimmingLeavesNoTail(t *testing.T) {
 	killed.Put(workingBase(testDir).Log(), memfs.NewBlob(torn))
 	tool := Tool{Dir: testDir, FS: testFS{killed, killed}}
 	for _, err := range []error{tool.TrimEnd(24), tool.TrimFront(12, "")} {
-		if err == nil || !strings.Contains(err.Error(), "Start it once") || killed.Blob(tail) == nil || !bytes.Equal(killed.Blob(workingBase(testDir).Log()).Bytes(), torn) {
+		if err == nil || !strings.Contains(err.Error(), "Start it once") || killed.Blob(tail) == nil ||
+			!bytes.Equal(killed.Blob(workingBase(testDir).Log()).Bytes(), torn) {
 			t.Errorf("block 24 is torn: %v", err)
 		}
 	}
@@ -224,7 +227,8 @@ func TestPrunedLogsAgreeWithTheirIndex(t *testing.T) {
 	for _, interval := range []uint32{0, 1} {
 		must(t, tool.SmokeTest(interval))
 	}
-	if err := tool.TrimEnd(20); !is(err, Unsound) || !strings.Contains(err.Error(), "is a pruned log; vacuum it first") {
+	if err := tool.TrimEnd(20); !is(err, Unsound) ||
+		!strings.Contains(err.Error(), "is a pruned log; vacuum it first") {
 		t.Errorf("trim the end: %v", err)
 	}
 	path := workingBase(testDir).Index()
@@ -334,14 +338,16 @@ func TestRepairKeepsTheSoundPrefix(t *testing.T) {
 			keep = 11
 		}
 		want := all[:keep]
-		if done.Backup != testDir+"-2023-11-14T22:13:20.000" || done.Head != want[len(want)-1].num || (done.Reason != nil) != (name != "undamaged") {
+		if done.Backup != testDir+"-2023-11-14T22:13:20.000" || done.Head != want[len(want)-1].num ||
+			(done.Reason != nil) != (name != "undamaged") {
 			t.Errorf("%s: %+v", name, done)
 		}
 		opened(t, fs, testDir, "blocks", want)
 		if got := fs.mem.Blob(done.Backup + "/blocks.log"); got == nil || !bytes.Equal(got.Bytes(), b) {
 			t.Errorf("%s: the backup is not what was there", name)
 		}
-		if fs.mem.Blob(done.Backup+"/reversible/fork_db.dat") == nil || fs.mem.Blob(testDir+"/reversible/fork_db.dat") != nil {
+		if fs.mem.Blob(done.Backup+"/reversible/fork_db.dat") == nil ||
+			fs.mem.Blob(testDir+"/reversible/fork_db.dat") != nil {
 			t.Errorf("%s: the reversible blocks were not moved", name)
 		}
 		if name != "undamaged" && !bytes.Equal(fs.mem.Blob(done.Tail).Bytes(), b[starts[keep]:]) {

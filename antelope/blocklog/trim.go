@@ -94,8 +94,9 @@ func (t Tool) proven(b *bundle, last uint32) error {
 	if err != nil || !fits || e.blocks && e.head.num >= last {
 		return err
 	}
-	return fmt.Errorf("%s: the blocks from offset %d on may not be whole, as the node did not end properly. Start it once, stop it, "+
-		"and trim again; or, if another program has gone on with the log since, remove %s", b.path, e.end, path)
+	return fmt.Errorf("%s: the blocks from offset %d on may not be whole, as the node did not end properly. Start it "+
+		"once, stop it, and trim again; or, if another program has gone on with the log since, remove %s",
+		b.path, e.end, path)
 }
 
 // forgetTail removes what a node that did not end properly has left of the checksums, durably: it

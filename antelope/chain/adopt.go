@@ -38,7 +38,8 @@ func (f Follower) Adopt(blocks []Told, change func(store.Store) error) error {
 	last := states[len(states)-1]
 	final := len(states) > 1
 	if final && c.fork.Root().ID != c.head.ID {
-		return fmt.Errorf("%w: blocks up to %d come at once, and block %d can still be taken back", ErrOtherState, last.BlockNum, c.head.BlockNum)
+		return fmt.Errorf("%w: blocks up to %d come at once, and block %d can still be taken back",
+			ErrOtherState, last.BlockNum, c.head.BlockNum)
 	}
 	c.hooks.startBlock(states[0].BlockNum)
 	if !final {
@@ -150,8 +151,8 @@ func (f Follower) finaliseAdopted(states []*consensus.BlockState) error {
 	return c.logs.obsolete(c.head.BlockNum)
 }
 
-// Settle shows what was adopted to readers, and makes irreversible what the headers say, and what the other node says: by
-// Savanna's rules headers of branches that are not here count too.
+// Settle shows what was adopted to readers, and makes irreversible what the headers say, and what the other node says:
+// by Savanna's rules headers of branches that are not here count too.
 func (f Follower) Settle(final types.Checksum256) error {
 	c := f.c
 	if err := c.store.Publish(); err != nil {

@@ -45,7 +45,8 @@ func replayOnce(b *testing.B, dir string, all bool) (transactions int, took time
 		b.Fatal(err)
 	}
 	defer log.Close()
-	st, err := engine.Open(b.TempDir(), engine.Options{Kind: engine.Page, Mode: page.MappedPrivate, LimitBytes: 8 << 30})
+	st, err := engine.Open(b.TempDir(),
+		engine.Options{Kind: engine.Page, Mode: page.MappedPrivate, LimitBytes: 8 << 30})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -78,7 +78,8 @@ func (c *Chain) commit(b *consensus.BlockState, v *finality.Validation) error {
 	c.stand(b, v)
 	if b.PrecedesProper() && !b.IsProper() {
 		// Scripts look for these words of Spring.
-		c.opt.Log.Info(fmt.Sprintf("Transitioning to savanna, IF Genesis Block %d, IF Critical Block %d", b.LIB(), b.BlockNum))
+		c.opt.Log.Info(fmt.Sprintf("Transitioning to savanna, IF Genesis Block %d, IF Critical Block %d",
+			b.LIB(), b.BlockNum))
 	}
 	c.hooks.acceptedBlock(b, done.Status() != execute.Irreversible, done.Savanna())
 	return nil
@@ -160,7 +161,8 @@ func (c *Chain) validatePending(p *Prepared) error {
 	if id := h.ID(); id != p.State.ID {
 		return exception.New(exception.BlockValidate,
 			"Block ID does not match: ${producer_block_id} of the producer, ${validator_block_id} here${differs}",
-			"producer_block_id", p.State.ID, "validator_block_id", id, "differs", headerDiff(&b.BlockHeader, &h.BlockHeader))
+			"producer_block_id", p.State.ID, "validator_block_id", id,
+			"differs", headerDiff(&b.BlockHeader, &h.BlockHeader))
 	}
 	pending.Report().Total = time.Since(start)
 	if c.batch.open {

@@ -68,13 +68,14 @@ type Chain struct {
 	// validation is the tree over what blocks did up to the head, except in an open batch; nil
 	// before the genesis block of Savanna's rules.
 	validation *finality.Validation
-	prepared   map[types.Checksum256]*Prepared // of blocks that are being pushed; in irreversible mode of those that wait to be applied
-	batch      batch
-	hooks      hooks
-	report     execute.Report // of the last block
-	worked     time.Duration  // on all blocks
-	trusting   bool           // the producer of the block that is being pushed is trusted
-	pauseAt    atomic.Uint32  // block to stand still at; 0 for none
+	// of blocks that are being pushed; in irreversible mode of those that wait to be applied
+	prepared map[types.Checksum256]*Prepared
+	batch    batch
+	hooks    hooks
+	report   execute.Report // of the last block
+	worked   time.Duration  // on all blocks
+	trusting bool           // the producer of the block that is being pushed is trusted
+	pauseAt  atomic.Uint32  // block to stand still at; 0 for none
 
 	application application
 }

@@ -18,7 +18,8 @@ func TestAClaimCountsWhateverBecomesOfItsBlock(t *testing.T) {
 	for i, b := range main {
 		if x, err := b.ExtractExtensions(); err != nil {
 			t.Fatal(err)
-		} else if qc := x.Certificate; n.Head().IsProper() && qc != nil && tried < 5 && n.Fork().Root().IsProper() && i%3 == 0 {
+		} else if qc := x.Certificate; n.Head().IsProper() && qc != nil && tried < 5 &&
+			n.Fork().Root().IsProper() && i%3 == 0 {
 			claimed := n.Fork().SearchOnBranch(n.Head().ID, qc.Block)
 			if h, _ := b.BlockHeader.ExtractExtensions(); claimed != nil && h.Finality.Claim.Strong {
 				carry(t, n, d, b, claimed.Finality.Core.Claim().Block)

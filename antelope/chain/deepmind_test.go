@@ -201,7 +201,9 @@ func TestTheBlocksOfNodeosAreMadeAgain(t *testing.T) {
 		}
 	}
 	untraced := func(lines []string) []string {
-		return slices.DeleteFunc(lines, func(s string) bool { return strings.HasPrefix(s, "DMLOG APPLIED_TRANSACTION") })
+		return slices.DeleteFunc(lines, func(s string) bool {
+			return strings.HasPrefix(s, "DMLOG APPLIED_TRANSACTION")
+		})
 	}
 	sameLines(t, untraced(strings.SplitAfter(strings.TrimSuffix(log.String(), "\n"), "\n")), untraced(want))
 }
@@ -263,14 +265,16 @@ func TestWhatIsOnlyTriedIsNotSaid(t *testing.T) {
 	if got := said(execute.DryRun, create); got != nil {
 		t.Errorf("of a dry run is said %q", got)
 	}
-	want := []string{"CREATION_OP", "PERM_OP", "PERM_OP", "RLIMIT_OP", "RLIMIT_OP", "RAM_OP", "RLIMIT_OP", "APPLIED_TRANSACTION"}
+	want := []string{"CREATION_OP", "PERM_OP", "PERM_OP", "RLIMIT_OP", "RLIMIT_OP", "RAM_OP", "RLIMIT_OP",
+		"APPLIED_TRANSACTION"}
 	if got := said(execute.Input, create); !slices.Equal(got, want) {
 		t.Errorf("of a new account is said %q", got)
 	}
 	if got := said(execute.Input, create); !slices.Equal(got, []string{"CREATION_OP", "APPLIED_TRANSACTION"}) {
 		t.Errorf("of one that exists is said %q", got)
 	}
-	if got := said(execute.Input, onblock); !slices.Equal(got, []string{"CREATION_OP", "RLIMIT_OP", "TRX_OP", "APPLIED_TRANSACTION"}) {
+	if got := said(execute.Input, onblock); !slices.Equal(got,
+		[]string{"CREATION_OP", "RLIMIT_OP", "TRX_OP", "APPLIED_TRANSACTION"}) {
 		t.Errorf("of onblock from outside is said %q", got)
 	}
 }

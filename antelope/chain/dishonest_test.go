@@ -60,7 +60,8 @@ func TestABlockThatIsNotSignedCostsLittle(t *testing.T) {
 	p := finalForks(t, 1, 150)
 	d, c := newDishonest(t, p), p.Chain(0)
 	on, head := c.Fork().Root().HeaderState, c.Head().ID
-	big := types.FinalizerPolicy{Threshold: types.MaxFinalizers, Finalizers: make([]types.Finalizer, types.MaxFinalizers)}
+	big := types.FinalizerPolicy{Threshold: types.MaxFinalizers,
+		Finalizers: make([]types.Finalizer, types.MaxFinalizers)}
 	key := chaintest.FinalizerKey(1).Public()
 	for i := range big.Finalizers {
 		big.Finalizers[i] = types.Finalizer{Weight: 1, Key: key}

@@ -80,8 +80,8 @@ func (e *examiner) checkCommitment(prev *consensus.HeaderState, b *consensus.Blo
 	}
 	if root, ok := v.RootFor(prev.Finality, b.Finality.Core.Claim()); !ok || root != b.Header.ActionMRoot {
 		return exception.New(exception.BlockValidate,
-			"computed finality mroot (${computed}) does not match supplied finality mroot ${supplied} by header extension. "+
-				"Block number: ${b}, block id: ${id}",
+			"computed finality mroot (${computed}) does not match supplied finality mroot ${supplied} by header "+
+				"extension. Block number: ${b}, block id: ${id}",
 			"computed", root, "supplied", b.Header.ActionMRoot, "b", b.BlockNum, "id", b.ID)
 	}
 	return nil

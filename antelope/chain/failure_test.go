@@ -29,7 +29,9 @@ func began(t *testing.T) *chaintest.Maker {
 
 // tryTransaction is the trace of a transaction in the pending block, which was billed so much and may have
 // failed.
-func tryTransaction(t *testing.T, m *chaintest.Maker, packed *types.PackedTransaction, cpu int64) *types.TransactionTrace {
+func tryTransaction(
+	t *testing.T, m *chaintest.Maker, packed *types.PackedTransaction, cpu int64,
+) *types.TransactionTrace {
 	t.Helper()
 	candidate, err := execute.NewCandidate(packed, execute.Input)
 	if err != nil {
@@ -59,7 +61,8 @@ func TestAFailuresLogSaysWhereItPassed(t *testing.T) {
 		message string
 		notes   []string
 	}{
-		{m.CreateAccount(eosio), "Cannot create account named eosio, as that name is already taken", []string{"", "eosio <= eosio::newaccount" + passed}},
+		{m.CreateAccount(eosio), "Cannot create account named eosio, as that name is already taken",
+			[]string{"", "eosio <= eosio::newaccount" + passed}},
 		{chaintest.Action(eosio, types.N("updateauth"), eosio, update.Append(nil)),
 			`Invalid authority: {"threshold":3,"keys":[{"key":"` + key.String() +
 				`","weight":2}],"accounts":[],"waits":[]}`, []string{"eosio <= eosio::updateauth" + passed}},

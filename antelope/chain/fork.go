@@ -128,8 +128,8 @@ func (c *Chain) forget(b *consensus.BlockState, err error) error {
 	return err
 }
 
-// unmended is the failure of the node, doing something, after a block failed or was interrupted. It is not to be taken for
-// the block's: the state is not what it was before the block.
+// unmended is the failure of the node, doing something, after a block failed or was interrupted. It is not to be taken
+// for the block's: the state is not what it was before the block.
 func unmended(ofBlock error, doing string, own error) error {
 	if exception.Of(own) != nil { // as of a block that was executed before, and fails now
 		return fmt.Errorf("%v; then, %s: %v", ofBlock, doing, own)

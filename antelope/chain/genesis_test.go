@@ -214,7 +214,8 @@ func TestEveryEngineFollowsAChainThatCallsAForksFunction(t *testing.T) {
 		}
 	}
 	lost := block(t, m, ask(account, 3, "message")) // a longer branch says something else under 3
-	won := []*types.SignedBlock{block(t, other, ask(account, 3, "another")), block(t, other, ask(account, 4, "message"))}
+	won := []*types.SignedBlock{block(t, other, ask(account, 3, "another")),
+		block(t, other, ask(account, 4, "message"))}
 	want := hash(t, other.Chain)
 	for i, e := range everyEngine() {
 		c, err := chain.Open(openStore(t, e.options), waxlike())
@@ -304,7 +305,8 @@ func TestAStateThatNeedsUnknownFunctionsIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alien := chain.Options{Options: execute.Options{GenesisIntrinsics: []string{"send_response", "get_account_ram_usage"}}}
+	alien := chain.Options{
+		Options: execute.Options{GenesisIntrinsics: []string{"send_response", "get_account_ram_usage"}}}
 	c.Close()
 	refusal := "this network needs get_account_ram_usage, send_response, which this program does not have"
 	if c, err = chain.Open(st, alien); err != nil {
@@ -325,7 +327,8 @@ func TestAStateThatNeedsUnknownFunctionsIsRefused(t *testing.T) {
 	}
 	t.Cleanup(func() { c.Close() })
 	b := snapshotOf(t, c)
-	if _, err := loadInto(t, everyEngine()[0], b, chain.Options{}); err == nil || !strings.Contains(err.Error(), refusal) {
+	if _, err := loadInto(t, everyEngine()[0], b, chain.Options{}); err == nil ||
+		!strings.Contains(err.Error(), refusal) {
 		t.Errorf("a snapshot: %v", err)
 	}
 	if _, err := loadInto(t, everyEngine()[0], b, taken); err != nil {

@@ -121,7 +121,8 @@ func (x *Executed) Size() int64 {
 	if c == nil {
 		return n
 	}
-	n += int64(len(c.Metadata)+len(c.Tables)+len(c.Permissions)+len(c.Links)+len(c.Limits)+len(c.Usages)+len(c.Deferred)) * changeBytes
+	n += int64(len(c.Metadata)+len(c.Tables)+len(c.Permissions)+len(c.Links)+len(c.Limits)+len(c.Usages)+
+		len(c.Deferred)) * changeBytes
 	for i := range c.Rows {
 		for _, r := range [...]*state.ContractRow{c.Rows[i].Old, c.Rows[i].New} {
 			if r != nil {

@@ -44,9 +44,9 @@ func TestABlockThatIsInterruptedAtItsBeginningIsNotApplied(t *testing.T) {
 	n.sameAs("follower", p.Chain(0))
 }
 
-// A switch of forks is interrupted after a part of it, which is better than the branch that was left. The chain is there
-// then: own blocks follow it, and what later blocks make final of it is irreversible (Spring applies the best branch
-// again before it makes blocks).
+// A switch of forks is interrupted after a part of it, which is better than the branch that was left. The chain is
+// there then: own blocks follow it, and what later blocks make final of it is irreversible (Spring applies the best
+// branch again before it makes blocks).
 func TestASwitchThatIsInterruptedStaysWhereItIsBetter(t *testing.T) {
 	p := finalForks(t, 1, 150)
 	main, d := mainBranch(p), newDishonest(t, p)
@@ -62,7 +62,8 @@ func TestASwitchThatIsInterruptedStaysWhereItIsBetter(t *testing.T) {
 		if err := push(t, n.Chain, b); err != nil {
 			t.Fatalf("block %d: %v", b.BlockNum(), err)
 		}
-		if !n.Head().IsProper() || n.Head().ID != b.ID() || i+ahead+1 >= len(main) || main[i+1].Timestamp <= b.Timestamp+1 {
+		if !n.Head().IsProper() || n.Head().ID != b.ID() || i+ahead+1 >= len(main) ||
+			main[i+1].Timestamp <= b.Timestamp+1 {
 			continue
 		}
 		var states []*consensus.BlockState
@@ -101,10 +102,12 @@ func TestASwitchThatIsInterruptedStaysWhereItIsBetter(t *testing.T) {
 				t.Fatal(err)
 			}
 			if root := n.Fork().Root().BlockNum; root > states[1].BlockNum {
-				t.Fatalf("block %d is irreversible, and the head is block %d of another branch", root, n.Head().BlockNum)
+				t.Fatalf("block %d is irreversible, and the head is block %d of another branch",
+					root, n.Head().BlockNum)
 			}
 		}
-		if root := n.Fork().Root(); root.BlockNum < states[0].BlockNum || root.ID != states[root.BlockNum-states[0].BlockNum].ID {
+		if root := n.Fork().Root(); root.BlockNum < states[0].BlockNum ||
+			root.ID != states[root.BlockNum-states[0].BlockNum].ID {
 			t.Fatalf("block %d %s is irreversible", root.BlockNum, root.ID)
 		}
 		n.Withdraw(last.ID)

@@ -47,7 +47,8 @@ func TestWhatNobodyHasExecutedIsBoundedInBytes(t *testing.T) {
 	var all []*types.SignedBlock
 	for i := range 60 {
 		next := large
-		next.Finalizers = append([]types.Finalizer{{Weight: uint64(i) + 2, Key: large.Finalizers[0].Key}}, large.Finalizers[1:]...)
+		next.Finalizers = append([]types.Finalizer{{Weight: uint64(i) + 2, Key: large.Finalizers[0].Key}},
+			large.Finalizers[1:]...)
 		b := d.block(t, on, slot+2, i, &next)
 		if i == 0 && len(b.Append(nil)) > 1000 {
 			t.Fatalf("a block takes %d bytes", len(b.Append(nil)))

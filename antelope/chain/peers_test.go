@@ -200,7 +200,8 @@ func (n *loggedChain) feedShuffled(blocks []*types.SignedBlock, seed uint64, res
 		case exception.Is(err, exception.UnlinkableBlock):
 			if b.BlockNum() <= n.Fork().Root().BlockNum+1 {
 				waiting = slices.Delete(waiting, i, i+1) // its branch has lost
-			} else if i == 0 && !slices.ContainsFunc(waiting, func(x *types.SignedBlock) bool { return x.ID() == b.Previous }) {
+			} else if i == 0 &&
+				!slices.ContainsFunc(waiting, func(x *types.SignedBlock) bool { return x.ID() == b.Previous }) {
 				waiting = waiting[1:] // the block before it went with a branch that has lost
 			}
 			continue
@@ -267,7 +268,8 @@ func TestFollowersOfAForkingChainAgreeInEveryOrder(t *testing.T) {
 				t.Errorf("the log does not tell of forks: %s", &log)
 			}
 		}
-		n := newLoggedChain(t, &p.Genesis, chain.Options{TrustedProducers: []types.Name{types.N("peera"), types.N("peerb")}})
+		n := newLoggedChain(t, &p.Genesis,
+			chain.Options{TrustedProducers: []types.Name{types.N("peera"), types.N("peerb")}})
 		n.feedShuffled(p.Blocks, seed*10+4, true)
 		n.sameAs("follower that trusts", p.Chain(0))
 		// The log of a follower, replayed from the genesis.

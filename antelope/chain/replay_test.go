@@ -125,7 +125,8 @@ func everyEngine() []namedEngine {
 	}
 	for _, k := range engine.Kinds() {
 		if k != engine.Page {
-			list = append(list, namedEngine{string(k), engine.Options{Kind: k, CacheBytes: 16 << 20, OverlayBytes: 16 << 20}})
+			list = append(list,
+				namedEngine{string(k), engine.Options{Kind: k, CacheBytes: 16 << 20, OverlayBytes: 16 << 20}})
 		}
 	}
 	return list

@@ -138,8 +138,8 @@ func (r *resumption) checkPast() error {
 		}
 		if err := r.checkpoint(num, id); err != nil {
 			return fmt.Errorf(
-				"the state was made of blocks that a checkpoint forbids (remove the state and the blocks from there on, "+
-					"and start again, or correct the option checkpoint): %w", err)
+				"the state was made of blocks that a checkpoint forbids (remove the state and the blocks from there "+
+					"on, and start again, or correct the option checkpoint): %w", err)
 		}
 	}
 	return nil
@@ -250,14 +250,16 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 			if exception.Of(err) == nil {
 				return err
 			}
-			r.opt.Log.Warn("A reversible block cannot be applied and is left out", "block", b.BlockNum(), "id", id, "error", err)
+			r.opt.Log.Warn("A reversible block cannot be applied and is left out", "block", b.BlockNum(),
+				"id", id, "error", err)
 		}
 	}
 	if last, ok := r.logs.head(); ok && others && !follows && last == root.BlockNum {
 		r.opt.Log.Error(fmt.Sprintf(
 			"No reversible block follows block %d of the block log (%s), whose id is %s. If peers' blocks do not "+
 				"follow it either, that block is damaged: "+
-				"restore the log from a copy, or start with --hard-replay-blockchain", last, r.logs.blocks.Where(last), root.ID))
+				"restore the log from a copy, or start with --hard-replay-blockchain", last,
+			r.logs.blocks.Where(last), root.ID))
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func TestACancelledReplayDoesNotPassForAWholeOne(t *testing.T) {
 	ended := 0
 	for at := uint32(2); at < last; at += 3 {
 		ctx, cancel := context.WithCancel(context.Background())
-		n := newLoggedChain(t, &p.Genesis, chain.Options{Options: execute.Options{DisableReplayOpts: at%2 == 0}, Threads: 2})
+		n := newLoggedChain(t, &p.Genesis,
+			chain.Options{Options: execute.Options{DisableReplayOpts: at%2 == 0}, Threads: 2})
 		n.Close()
 		n.log.blocks = whole.log.blocks
 		n.opt.Blocks = &cancelling{n.log, at, cancel}
@@ -45,7 +46,8 @@ func TestACancelledReplayDoesNotPassForAWholeOne(t *testing.T) {
 		cancel()
 		switch {
 		case err == nil && n.Head().ID != id:
-			t.Fatalf("cancelled at block %d, the replay passed for whole at block %d of %d", at, n.Head().BlockNum, last)
+			t.Fatalf("cancelled at block %d, the replay passed for whole at block %d of %d",
+				at, n.Head().BlockNum, last)
 		case err != nil && !errors.Is(err, context.Canceled):
 			t.Fatal(err)
 		case err != nil:

@@ -59,7 +59,8 @@ func validationAfter(
 	}
 	if root, ok := after.RootFor(s, s.Core.Claim()); !ok || root != s.Header.ActionMRoot {
 		return nil, exception.New(exception.BlockValidate,
-			"finality_mroot does not match, received finality_mroot: ${r} != actual_finality_mroot: ${a} for block ${bn} ${id}",
+			"finality_mroot does not match, received finality_mroot: ${r} != actual_finality_mroot: ${a} for block "+
+				"${bn} ${id}",
 			"r", s.Header.ActionMRoot, "a", root, "bn", b.BlockNum, "id", b.ID)
 	}
 	return &after, nil

@@ -52,7 +52,8 @@ func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
 							return
 						}
 						if seen++; h.Finality.Digest().String() != want {
-							t.Errorf("block %d has the finality digest %s, want %s", h.BlockNum, h.Finality.Digest(), want)
+							t.Errorf("block %d has the finality digest %s, want %s",
+								h.BlockNum, h.Finality.Digest(), want)
 						}
 					})
 				if seen != len(springDigests) {
@@ -111,7 +112,8 @@ func TestAChainGoesOnFromTheLastBlockBeforeTheProperOnes(t *testing.T) {
 			both = withOlderPart(raw, h.HeaderState)
 		}
 	})
-	if want := map[uint32][]string{last - 1: {"bs", "bs_l"}, last: {"bs"}, last + 1: {"bs"}}; !reflect.DeepEqual(parts, want) {
+	if want := map[uint32][]string{last - 1: {"bs", "bs_l"}, last: {"bs"},
+		last + 1: {"bs"}}; !reflect.DeepEqual(parts, want) {
 		t.Errorf("the blocks have the parts %v, want %v", parts, want)
 	}
 	for _, file := range [][]byte{raw, both} {
@@ -120,7 +122,8 @@ func TestAChainGoesOnFromTheLastBlockBeforeTheProperOnes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if h := c.Head(); !h.PrecedesProper() || h.LIB() != last-1 || h.BlockNum != last {
-			t.Errorf("block %d, whose last irreversible one is %d, before a proper one: %t", h.BlockNum, h.LIB(), h.PrecedesProper())
+			t.Errorf("block %d, whose last irreversible one is %d, before a proper one: %t",
+				h.BlockNum, h.LIB(), h.PrecedesProper())
 		}
 		if !bytes.Equal(snapshotOf(t, c), raw) {
 			t.Errorf("a snapshot of %d bytes is written as another one than that of %d bytes", len(file), len(raw))
@@ -143,7 +146,8 @@ func withOlderPart(raw []byte, h *consensus.HeaderState) []byte {
 	row := start + len(name)
 	part := h.Append([]byte{1})
 	size := binary.LittleEndian.Uint64(raw[start-16:]) + uint64(len(part)-1)
-	return slices.Concat(binary.LittleEndian.AppendUint64(bytes.Clone(raw[:start-16]), size), raw[start-8:row], part, raw[row+1:])
+	return slices.Concat(binary.LittleEndian.AppendUint64(bytes.Clone(raw[:start-16]), size), raw[start-8:row],
+		part, raw[row+1:])
 }
 
 // partsOf names the parts that a snapshot's row of the head has.

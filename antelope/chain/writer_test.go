@@ -24,7 +24,9 @@ func TestAnObserverIsToldOfEachBlockInItsOrder(t *testing.T) {
 			AcceptedHeader: func(*consensus.BlockState) { events = append(events, "header") },
 			AcceptedBlock:  func(*consensus.BlockState) { events = append(events, "block") },
 			Irreversible:   func(*consensus.BlockState) { events = append(events, "irreversible") },
-			Applied:        func(trace *types.TransactionTrace, _ *execute.Candidate) { events = append(events, "applied") },
+			Applied: func(trace *types.TransactionTrace, _ *execute.Candidate) {
+				events = append(events, "applied")
+			},
 		})
 	}
 	watch(m.Chain)
@@ -91,7 +93,8 @@ func TestThePendingBlockIsDescribed(t *testing.T) {
 func TestAbortingABlockReturnsItsTransactions(t *testing.T) {
 	for _, status := range []execute.Status{execute.Incomplete, execute.Ephemeral} {
 		m := maker(t)
-		if err := m.Chain.StartBlock(execute.Start{Time: m.Chain.Head().Header.Timestamp + 1, Status: status}); err != nil {
+		if err := m.Chain.StartBlock(execute.Start{Time: m.Chain.Head().Header.Timestamp + 1,
+			Status: status}); err != nil {
 			t.Fatal(err)
 		}
 		trace, err := m.Push(m.CreateAccount(types.N("alice")))
@@ -180,7 +183,8 @@ func TestWhatABlockUnpacksToAheadIsBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range count {
-			if _, err := m.PushCompressed(chaintest.Action(types.N("eosio"), types.N("anything"), types.N("eosio"), data)); err != nil {
+			if _, err := m.PushCompressed(chaintest.Action(types.N("eosio"), types.N("anything"), types.N("eosio"),
+				data)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -251,7 +255,8 @@ func TestABlockWhoseTransactionDoesNotDecodeIsRefusedWhenItIsApplied(t *testing.
 	packed := *bad.Transactions[1].Packed
 	packed.PackedTrx = garbage.Bytes()
 	bad.Transactions[1].Packed = &packed
-	bad.TransactionMRoot = consensus.MerkleRoot([]types.Checksum256{bad.Transactions[0].Digest(), bad.Transactions[1].Digest()})
+	bad.TransactionMRoot = consensus.MerkleRoot([]types.Checksum256{bad.Transactions[0].Digest(),
+		bad.Transactions[1].Digest()})
 	next, err := prev.Follow(&bad.SignedBlockHeader, nil, chainFeatures(t), nil)
 	if err != nil {
 		t.Fatal(err)

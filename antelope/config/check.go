@@ -37,7 +37,8 @@ func (c *Config) checkChain(m *mistakes) {
 		"signature-cpu-billable-pct")
 	m.bad(c.Uint("chain-state-db-size-mb") > most,
 		"The maximum supported size for the chain state db (chain-state-db-size-mb) is 8TiB")
-	m.bad(guard > most, "chain-state-db-guard-size-mb %s must be 0 .. %d", c.written("chain-state-db-guard-size-mb"), most)
+	m.bad(guard > most, "chain-state-db-guard-size-mb %s must be 0 .. %d",
+		c.written("chain-state-db-guard-size-mb"), most)
 	m.bad(private > most, "state-private-mb %s must be 0 .. %d", c.written("state-private-mb"), most)
 	m.bad(c.Uint("chain-threads") == 0, "chain-threads 0 must be greater than 0")
 	m.bad(percent > 100, "signature-cpu-billable-pct must be 0 - 100, %s", c.written("signature-cpu-billable-pct"))
@@ -79,7 +80,8 @@ func (c *Config) checkRetry(m *mistakes) {
 	}
 	interval, dedup := c.Uint("transaction-retry-interval-sec"), c.Uint("p2p-dedup-cache-expire-time-sec")
 	m.bad(interval < 2*dedup,
-		"transaction-retry-interval-sec %d must be greater than 2 times p2p-dedup-cache-expire-time-sec %d", interval, dedup)
+		"transaction-retry-interval-sec %d must be greater than 2 times p2p-dedup-cache-expire-time-sec %d",
+		interval, dedup)
 	most := c.Uint("transaction-retry-max-expiration-sec")
 	m.bad(most <= interval,
 		"transaction-retry-max-expiration-sec %d should be configured larger than transaction-retry-interval-sec %d",

@@ -202,7 +202,8 @@ func (o *Option) isDefault(x *value) bool {
 }
 
 func equal(a, b *value) bool {
-	return a.number == b.number && a.duration == b.duration && strings.Join(a.texts, "\n") == strings.Join(b.texts, "\n")
+	return a.number == b.number && a.duration == b.duration &&
+		strings.Join(a.texts, "\n") == strings.Join(b.texts, "\n")
 }
 
 // Summary is what was given, in one line for the log.

@@ -196,7 +196,8 @@ func TestUnknownOptionsNameTheNearestKnownOne(t *testing.T) {
 }
 
 func TestPluginsBringWhatTheyRequire(t *testing.T) {
-	c, err := load(t, "plugin = eosio::producer_api_plugin eosio::db_size_api_plugin", "--plugin", "eosio::net_api_plugin")
+	c, err := load(t, "plugin = eosio::producer_api_plugin eosio::db_size_api_plugin",
+		"--plugin", "eosio::net_api_plugin")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,8 @@ func ownOptions() []Option {
 				"in MiB. Only a checkpoint frees it. 0 is half of the memory of the machine or the container."},
 		{Name: "dashboard-address", Kind: Text,
 			Help: "host:port of a page that shows what the node does: disk, memory, processor, chain, peers, API; " +
-				"empty for none. The page has no login: use an address that only this machine reaches (127.0.0.1:8887)."},
+				"empty for none. The page has no login: use an address that only this machine reaches " +
+				"(127.0.0.1:8887)."},
 		{Name: "genesis-intrinsic", Kind: Texts, Composing: true,
 			Help: "A host function that contracts of a new chain may import in addition to Leap's, for a private " +
 				"chain of a fork of nodeos (may be given many times).\nWAX's networks need none. A state or a " +
@@ -129,11 +130,16 @@ func applicationOptions() []Option {
 		{Name: "plugin", Kind: Texts, Composing: true, Help: "A plugin to enable; may be given many times"},
 		{Name: "help", Short: "h", Kind: Flag, CommandLine: true, Help: "Print the options and end."},
 		{Name: "version", Short: "v", Kind: Flag, CommandLine: true, Help: "Print the version and end."},
-		{Name: "full-version", Kind: Flag, CommandLine: true, Help: "Print the version with what it was built from and end."},
-		{Name: "print-default-config", Kind: Flag, CommandLine: true, Help: "Print a config.ini with all options and their defaults and end."},
+		{Name: "full-version", Kind: Flag, CommandLine: true,
+			Help: "Print the version with what it was built from and end."},
+		{Name: "print-default-config", Kind: Flag, CommandLine: true,
+			Help: "Print a config.ini with all options and their defaults and end."},
 		{Name: "data-dir", Short: "d", Kind: Text, CommandLine: true, Help: "Folder of what the node keeps"},
-		{Name: "config-dir", Kind: Text, CommandLine: true, Help: "Folder of config.ini and the other configuration files"},
-		{Name: "config", Short: "c", Kind: Text, CommandLine: true, Default: "config.ini", Help: "Configuration file, absolute or in config-dir"},
-		{Name: "logconf", Short: "l", Kind: Text, CommandLine: true, Default: "logging.json", Help: "Configuration file of the log, absolute or in config-dir"},
+		{Name: "config-dir", Kind: Text, CommandLine: true,
+			Help: "Folder of config.ini and the other configuration files"},
+		{Name: "config", Short: "c", Kind: Text, CommandLine: true, Default: "config.ini",
+			Help: "Configuration file, absolute or in config-dir"},
+		{Name: "logconf", Short: "l", Kind: Text, CommandLine: true, Default: "logging.json",
+			Help: "Configuration file of the log, absolute or in config-dir"},
 	}
 }

@@ -117,7 +117,8 @@ func (t *table) next(args []string) (list []token, rest []string, err error) {
 	case strings.HasPrefix(word, "--"):
 		name, value, adjacent := strings.Cut(word[2:], "=")
 		if adjacent && value == "" {
-			return nil, nil, fmt.Errorf("the argument for option '--%s' should follow immediately after the equal sign", name)
+			return nil, nil, fmt.Errorf("the argument for option '--%s' should follow immediately after the equal sign",
+				name)
 		}
 		list = []token{{word: word, key: name}}
 		if adjacent {

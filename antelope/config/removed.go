@@ -25,8 +25,9 @@ func removedOptions() map[string]string {
 		"cpu-effort-percent": offset, "last-block-cpu-effort-percent": offset, "produce-time-offset-us": offset,
 		"last-block-time-offset-us": offset,
 		"incoming-defer-ratio":      deferred, "max-scheduled-transaction-time-per-block-ms": deferred,
-		"max-nonprivileged-inline-action-size": "removed in Leap 5.0: the chain's own max_inline_action_size is the bound; there is no replacement",
-		"reversible-blocks-db-size-mb":         reversible, "reversible-blocks-db-guard-size-mb": reversible,
+		"max-nonprivileged-inline-action-size": "removed in Leap 5.0: the chain's own max_inline_action_size is the " +
+			"bound; there is no replacement",
+		"reversible-blocks-db-size-mb": reversible, "reversible-blocks-db-guard-size-mb": reversible,
 		"fix-reversible-blocks": reversible, "import-reversible-blocks": reversible, "export-reversible-blocks": reversible,
 		"https-server-address": tls, "https-certificate-chain-file": tls, "https-private-key-file": tls,
 		"https-ecdh-curve":       tls,
@@ -41,11 +42,15 @@ func removedOptions() map[string]string {
 		"yubihsm-url": yubihsm, "yubihsm-authkey": yubihsm,
 		"disable-subjective-billing":         "removed in Leap 5.0; use disable-subjective-p2p-billing and disable-subjective-api-billing",
 		"disable-all-subjective-mitigations": "only builds of nodeos for its developers have it; there is no replacement",
-		"disable-api-persisted-trx":          "removed in Leap 4.0: transactions of the API are not kept until they expire; there is no replacement",
-		"max-implicit-request":               "removed in EOSIO 1.6: peers are told of all blocks and transactions; there is no replacement",
-		"prometheus-exporter-address":        "removed in Leap 5.0; use http-server-address, or http-category-address = prometheus,<host:port>",
-		"required-participation":             "removed in EOSIO 1.0; max-irreversible-block-age stops production on a chain that stands",
-		"txn-reference-block-lag":            testing, "txn-test-gen-threads": testing,
+		"disable-api-persisted-trx": "removed in Leap 4.0: transactions of the API are not kept until they " +
+			"expire; there is no replacement",
+		"max-implicit-request": "removed in EOSIO 1.6: peers are told of all blocks and transactions; there is no " +
+			"replacement",
+		"prometheus-exporter-address": "removed in Leap 5.0; use http-server-address, or http-category-address = " +
+			"prometheus,<host:port>",
+		"required-participation": "removed in EOSIO 1.0; max-irreversible-block-age stops production on a chain " +
+			"that stands",
+		"txn-reference-block-lag": testing, "txn-test-gen-threads": testing,
 		"txn-test-gen-account-prefix":     testing,
 		"txn-test-gen-expiration-seconds": testing, "txn-test-gen-stop-on-push-failed": testing,
 		"max-login-requests": login, "max-login-timeout": login,
@@ -57,7 +62,8 @@ func removedOptions() map[string]string {
 		"mongodb-store-transaction-traces": mongo, "mongodb-store-action-traces": mongo,
 		"mongodb-expire-after-seconds": mongo,
 		"mongodb-update-via-block-num": mongo, "mongodb-filter-on": mongo, "mongodb-filter-out": mongo,
-		"shared-memory-size-mb": shared, "shared-file-size": shared, "shared-file-dir": "removed in EOSIO 1.0; use state-dir",
+		"shared-memory-size-mb": shared, "shared-file-size": shared,
+		"shared-file-dir":              "removed in EOSIO 1.0; use state-dir",
 		"resync-blockchain":            "removed in EOSIO 1.0; use --delete-all-blocks",
 		"block-log-dir":                "removed in EOSIO 1.0; use blocks-dir",
 		"max-pending-transaction-time": pending, "max-deferred-transaction-time": deferred,

@@ -150,7 +150,8 @@ func decodeFile(b []byte, path string, set *feature.Set) (*ForkDatabase, error) 
 	if r.Err() == nil && version != fileVersion {
 		return nil, exception.New(exception.ForkDatabase,
 			"Unsupported version of fork database file '${filename}'. Fork database version is ${version} while code "+
-				"supports version(s) [${min},${max}]", "filename", path, "version", version, "min", fileVersion, "max", fileVersion)
+				"supports version(s) [${min},${max}]", "filename", path, "version", version, "min", fileVersion,
+			"max", fileVersion)
 	}
 	root := &BlockState{HeaderState: new(HeaderState)}
 	root.Read(r)
@@ -208,7 +209,8 @@ func (f *ForkDatabase) restoreHead(id types.Checksum256, path string) error {
 	switch candidate := f.best(true); {
 	case candidate == nil && f.head != f.root:
 		return exception.New(exception.ForkDatabase,
-			"head not set to root despite no better option available; '${filename}' is likely corrupted", "filename", path)
+			"head not set to root despite no better option available; '${filename}' is likely corrupted",
+			"filename", path)
 	case candidate != nil && f.better(candidate.HeaderState, f.head.HeaderState):
 		return exception.New(exception.ForkDatabase,
 			"head not set to best available option available; '${filename}' is likely corrupted", "filename", path)

@@ -80,7 +80,8 @@ func TestFilesThatDoNotFitTogetherAreRefused(t *testing.T) {
 	if err := f.Save(filepath.Join(dir, "none", FileName)); err == nil {
 		t.Error("saved to a folder that is not there")
 	}
-	if err := NewForkDatabase(feature.NewSet()).Save(filepath.Join(dir, FileName)); !exception.Is(err, exception.ForkDatabase) {
+	if err := NewForkDatabase(feature.NewSet()).Save(filepath.Join(dir, FileName)); !exception.Is(err,
+		exception.ForkDatabase) {
 		t.Errorf("saved without a root: %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
@@ -354,7 +355,8 @@ func FuzzSpringBlocks(f *testing.F) {
 			t.Error("blocks beside an error")
 		}
 		for i, b := range list[:max(len(list), 1)-1] {
-			if slices.ContainsFunc(list[i+1:], func(later *types.SignedBlock) bool { return later.ID() == b.Previous }) {
+			if slices.ContainsFunc(list[i+1:],
+				func(later *types.SignedBlock) bool { return later.ID() == b.Previous }) {
 				t.Error("a block stands before the one that it follows")
 			}
 		}

@@ -175,14 +175,17 @@ func (p *PendingHeader) checkSchedule(version uint32) error {
 	case version != p.ActiveSchedule.Version+1:
 		return exception.New(exception.ProducerSchedule, "wrong producer schedule version specified")
 	case len(p.PrevPending.Schedule.Producers) > 0:
-		return exception.New(exception.ProducerSchedule, "cannot set new pending producers until last pending is confirmed")
+		return exception.New(exception.ProducerSchedule,
+			"cannot set new pending producers until last pending is confirmed")
 	}
 	return nil
 }
 
 // proposedSchedule returns the schedule that h proposes, in either form, without producers
 // if there is none.
-func (p *PendingHeader) proposedSchedule(h *types.SignedBlockHeader, extensions *types.HeaderExtensions, set *feature.Set) (*ScheduleInfo, error) {
+func (p *PendingHeader) proposedSchedule(
+	h *types.SignedBlockHeader, extensions *types.HeaderExtensions, set *feature.Set,
+) (*ScheduleInfo, error) {
 	if h.NewProducers == nil && extensions.ScheduleChange == nil {
 		return nil, nil
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // fixedBytes is about what a block and its header state take in memory without what differs in size.
-const fixedBytes = int64(unsafe.Sizeof(BlockState{})+unsafe.Sizeof(HeaderState{})+unsafe.Sizeof(types.SignedBlock{})) + 512
+const fixedBytes = int64(unsafe.Sizeof(BlockState{})+unsafe.Sizeof(HeaderState{})+unsafe.Sizeof(types.SignedBlock{})) +
+	512
 
 // parts tells of the memory that the state may share with those of other blocks, as [finality.State.Parts] does.
 func (s *HeaderState) parts(tell func(key any, bytes func() int64)) {

@@ -403,7 +403,8 @@ func TestReadersSeeWholeTrees(t *testing.T) {
 // in the time of their number and not of its square, which would be a minute.
 func TestManyBlocksOfOneParentGoAtOnce(t *testing.T) {
 	state := func(num uint32, nonce uint64, previous types.Checksum256) *BlockState {
-		s := &HeaderState{Progress: Progress{BlockNum: num}, ID: types.Hash(binary.LittleEndian.AppendUint64(nil, nonce))}
+		s := &HeaderState{Progress: Progress{BlockNum: num},
+			ID: types.Hash(binary.LittleEndian.AppendUint64(nil, nonce))}
 		s.Header.Previous = previous
 		binary.BigEndian.PutUint32(s.ID[:], num)
 		return &BlockState{HeaderState: s, Block: &types.SignedBlock{}}

@@ -187,8 +187,8 @@ func (f *ForkDatabase) IsValid(id types.Checksum256) bool {
 }
 
 // ValidSince tells whether a block, or one that it follows down to since, has been marked valid. A block before
-// the root counts as the root, which is valid. It is false for a block that is neither in the tree nor its root (Spring:
-// validated_block_exists).
+// the root counts as the root, which is valid. It is false for a block that is neither in the tree nor its root
+// (Spring: validated_block_exists).
 func (f *ForkDatabase) ValidSince(id, since types.Checksum256) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -258,8 +258,8 @@ func (f *ForkDatabase) claim(s *HeaderState) {
 	}
 }
 
-// NoteFinal lets a tree know that a proper block of it is irreversible, as another node's tree knows: a block of a branch
-// that is not here may have claimed it.
+// NoteFinal lets a tree know that a proper block of it is irreversible, as another node's tree knows: a block of a
+// branch that is not here may have claimed it.
 func NoteFinal(f *ForkDatabase, id types.Checksum256) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -411,7 +411,8 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) ([]types.Checksum256, e
 		return nil, exception.New(exception.ForkDatabase,
 			"cannot advance root to a block that does not exist in the fork database")
 	case !root.valid:
-		return nil, exception.New(exception.ForkDatabase, "cannot advance root to a block that has not yet been validated")
+		return nil, exception.New(exception.ForkDatabase,
+			"cannot advance root to a block that has not yet been validated")
 	}
 	gone := []types.Checksum256{id}
 	for b := root; ; {
@@ -429,7 +430,8 @@ func (f *ForkDatabase) AdvanceRoot(id types.Checksum256) ([]types.Checksum256, e
 			break
 		}
 		if b = f.blocks[previous]; b == nil {
-			return nil, exception.New(exception.ForkDatabase, "invariant violation: orphaned branch was present in forked database")
+			return nil, exception.New(exception.ForkDatabase,
+				"invariant violation: orphaned branch was present in forked database")
 		}
 		if b.BlockState == f.head {
 			return nil, exception.New(exception.ForkDatabase,

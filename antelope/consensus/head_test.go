@@ -22,7 +22,8 @@ func goingOver(t *testing.T, after int) Head {
 	h.ID = h.Header.ID()
 	x, err := h.Header.ExtractExtensions()
 	if err == nil {
-		h.Finality, err = finality.Genesis(&h.Header.BlockHeader, h.ActiveSchedule, x.Finality, finality.State{Activated: h.Activated})
+		h.Finality, err = finality.Genesis(&h.Header.BlockHeader, h.ActiveSchedule, x.Finality,
+			finality.State{Activated: h.Activated})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -47,8 +48,10 @@ func TestTheHeadOfAStateSurvivesTheChangeOfRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, got := range []Head{short, long} {
-			if got.ID != h.ID || got.PrecedesProper() != (after >= 0) || got.LIB() != h.LIB() || got.BlockNum != h.BlockNum ||
-				got.Header.ProducerSignature != h.Header.ProducerSignature || !reflect.DeepEqual(got.ActiveSchedule, h.ActiveSchedule) ||
+			if got.ID != h.ID || got.PrecedesProper() != (after >= 0) || got.LIB() != h.LIB() ||
+				got.BlockNum != h.BlockNum ||
+				got.Header.ProducerSignature != h.Header.ProducerSignature ||
+				!reflect.DeepEqual(got.ActiveSchedule, h.ActiveSchedule) ||
 				!reflect.DeepEqual(got.PendingSchedule(), h.PendingSchedule()) {
 				t.Errorf("%d after the genesis block: %+v becomes %+v", after, h.HeaderState, got.HeaderState)
 			}

@@ -129,7 +129,8 @@ func (d *dpos) differs(s *HeaderState) string {
 	case !slices.Equal(names(s.Pending.Schedule.Producers), d.pending):
 		return fmt.Sprintf("pending schedule %v, want %v", s.Pending.Schedule, d.pending)
 	case !maps.Equal(entries(s.LastProduced), d.produced) || !maps.Equal(entries(s.LastImpliedIRB), d.implied):
-		return fmt.Sprintf("produced %v, implied %v, want %v, %v", s.LastProduced, s.LastImpliedIRB, d.produced, d.implied)
+		return fmt.Sprintf("produced %v, implied %v, want %v, %v", s.LastProduced, s.LastImpliedIRB,
+			d.produced, d.implied)
 	case !maps.Equal(counts, d.needs):
 		return fmt.Sprintf("confirmations %v, want %v", counts, d.needs)
 	}
@@ -172,7 +173,8 @@ func TestIrreversibilityFollowsTheModel(t *testing.T) {
 				proposal, names = nil, nil
 			}
 			if ok := model.block(producer, confirmed, proposal); ok != (err == nil) {
-				t.Fatalf("seed %d round %d: %s after block %d confirming %d: %v", seed, round, producer, s.BlockNum, confirmed, err)
+				t.Fatalf("seed %d round %d: %s after block %d confirming %d: %v",
+					seed, round, producer, s.BlockNum, confirmed, err)
 			}
 			if err != nil {
 				if !exception.Is(err, exception.ProducerDoubleConfirm) {
@@ -202,7 +204,8 @@ func TestIrreversibilityFollowsTheModel(t *testing.T) {
 			}
 		}
 		var again HeaderState
-		if err := types.Decode(s.Append(nil), &again); err != nil || string(again.Append(nil)) != string(s.Append(nil)) {
+		if err := types.Decode(s.Append(nil), &again); err != nil ||
+			string(again.Append(nil)) != string(s.Append(nil)) {
 			t.Fatalf("seed %d round %d: does not survive its encoding: %v", seed, round, err)
 		}
 	}

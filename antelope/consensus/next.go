@@ -55,7 +55,8 @@ func (s *HeaderState) Next(slot types.BlockTimestamp, confirmed uint16) (*Pendin
 	}
 	producer := s.ScheduledProducer(slot)
 	if producer == nil {
-		return nil, exception.New(exception.BlockValidate, "no producer is scheduled after block ${num}", "num", s.BlockNum)
+		return nil, exception.New(exception.BlockValidate, "no producer is scheduled after block ${num}",
+			"num", s.BlockNum)
 	}
 	if last, ok := s.LastProduced.Get(producer.Producer); ok && last >= s.BlockNum+1-uint32(confirmed) {
 		return nil, exception.New(exception.ProducerDoubleConfirm, "producer ${prod} double-confirming known range",

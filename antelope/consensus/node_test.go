@@ -83,7 +83,8 @@ func (n *node) produce(slots uint32, activate ...types.Checksum256) *BlockState 
 	p, err := n.head.Next(slot, uint16(n.head.BlockNum-last))
 	n.must(err)
 	var proposed *types.ProducerSchedule
-	if n.proposal != nil && n.proposedIn <= p.Irreversible && !p.Promoted && len(p.PrevPending.Schedule.Producers) == 0 {
+	if n.proposal != nil && n.proposedIn <= p.Irreversible && !p.Promoted &&
+		len(p.PrevPending.Schedule.Producers) == 0 {
 		proposed, n.proposal = n.proposal, nil
 	}
 	b := new(types.SignedBlock)

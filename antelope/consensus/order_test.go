@@ -57,13 +57,15 @@ func TestTiesGoToTheGreaterIDWhereSavannaIsActive(t *testing.T) {
 				want = list[2]
 			}
 			if got := db.PendingHead(); got != want {
-				t.Errorf("SAVANNA is active: %t: the block %d of 3 came first, and the best is %s of %s", active, first+1, got.ID, want.ID)
+				t.Errorf("SAVANNA is active: %t: the block %d of 3 came first, and the best is %s of %s",
+					active, first+1, got.ID, want.ID)
 			}
 			if err := db.MarkValid(want.ID, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := db.Head(); got != want {
-				t.Errorf("SAVANNA is active: %t: the block %d of 3 came first, and the head is %s of %s", active, first+1, got.ID, want.ID)
+				t.Errorf("SAVANNA is active: %t: the block %d of 3 came first, and the head is %s of %s",
+					active, first+1, got.ID, want.ID)
 			}
 		}
 	}

@@ -139,7 +139,8 @@ func checkForgery(t *testing.T, prev *HeaderState, b *types.SignedBlock) {
 	t.Helper()
 	forged := *b
 	forged.TransactionMRoot[0] ^= 1
-	if _, err := NewBlockState(prev, &forged, builtinSet(t), recoverKey); !exception.Is(err, exception.WrongSigningKey) {
+	if _, err := NewBlockState(prev, &forged, builtinSet(t), recoverKey); !exception.Is(err,
+		exception.WrongSigningKey) {
 		t.Errorf("a header that was changed after it had been signed: %v", err)
 	}
 	if _, err := NewBlockState(prev, &forged, builtinSet(t), nil); err != nil {

@@ -103,7 +103,8 @@ func (p *PendingHeader) extension(c *Content) *types.FinalityExtension {
 		first := *c.Finalizers
 		first.Generation = 1
 		return &types.FinalityExtension{
-			Claim: types.QCClaim{Block: p.BlockNum}, Finalizers: finality.DiffFinalizers(new(types.FinalizerPolicy), &first),
+			Claim:      types.QCClaim{Block: p.BlockNum},
+			Finalizers: finality.DiffFinalizers(new(types.FinalizerPolicy), &first),
 		}
 	}
 	return nil
@@ -121,7 +122,8 @@ func (p *PendingHeader) properExtension(c *Content) *types.FinalityExtension {
 	last := p.before.LastProposedProposers()
 	if c.Proposers != nil && !slices.EqualFunc(c.Proposers, last.Schedule.Producers, types.ProducerAuthority.Equal) {
 		e.Proposers = finality.DiffProposers(last, &types.ProposerPolicy{
-			Proposed: p.Timestamp, Schedule: types.ProducerSchedule{Version: last.Schedule.Version + 1, Producers: c.Proposers},
+			Proposed: p.Timestamp,
+			Schedule: types.ProducerSchedule{Version: last.Schedule.Version + 1, Producers: c.Proposers},
 		})
 	}
 	return e
@@ -204,7 +206,8 @@ func (p *PendingHeader) goOver(s *HeaderState, e *types.FinalityExtension) (err 
 	case e == nil && p.before == nil:
 		return nil
 	case e == nil:
-		return invalid(exception.BlockValidate, "Legacy block #${b} must have previous block that is also a Legacy block")
+		return invalid(exception.BlockValidate,
+			"Legacy block #${b} must have previous block that is also a Legacy block")
 	case e.Proposers != nil:
 		return invalid(exception.BlockValidate, "Transition block #${b} has new_proposer_policy_diff")
 	case p.before == nil && e.Claim != types.QCClaim{Block: p.BlockNum}:
@@ -217,11 +220,13 @@ func (p *PendingHeader) goOver(s *HeaderState, e *types.FinalityExtension) (err 
 		return invalid(exception.BlockValidate, "Savanna Genesis block #${b} finalizer policy generation (${g}) not 1",
 			"g", e.Finalizers.Generation)
 	case p.before == nil:
-		s.Finality, err = finality.Genesis(&s.Header.BlockHeader, s.ActiveSchedule, e, finality.State{Activated: s.Activated})
+		s.Finality, err = finality.Genesis(&s.Header.BlockHeader, s.ActiveSchedule, e,
+			finality.State{Activated: s.Activated})
 		return err
 	case e.Claim != p.before.Core.Claim():
 		return invalid(exception.InvalidQCClaim,
-			"Non Genesis Transition block #${b} QC claim ${this_qc_claim} not equal to previous QC claim ${prev_qc_claim}",
+			"Non Genesis Transition block #${b} QC claim ${this_qc_claim} not equal to previous QC claim "+
+				"${prev_qc_claim}",
 			"this_qc_claim", e.Claim, "prev_qc_claim", p.before.Core.Claim())
 	case e.Finalizers != nil:
 		return invalid(exception.BlockValidate,
@@ -246,7 +251,8 @@ func (s *HeaderState) checkNewFinalizers() error {
 	for i := range x.Finality.Finalizers.Finalizers.Inserted {
 		if f := &x.Finality.Finalizers.Finalizers.Inserted[i].Value; !crypto.BLSKeyValid(&f.Key) {
 			return exception.New(exception.InvalidBlockHeaderExtension,
-				"the key of finalizer ${f} in the header of block ${b} is no point of the curve", "f", f.Description, "b", s.BlockNum)
+				"the key of finalizer ${f} in the header of block ${b} is no point of the curve",
+				"f", f.Description, "b", s.BlockNum)
 		}
 	}
 	return nil

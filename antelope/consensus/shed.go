@@ -87,7 +87,8 @@ func (s *shedding) count(n *branchNode) {
 func (s *shedding) next() *branchNode {
 	var from *signedBlocks
 	for _, p := range s.signed {
-		if len(p.last) > 0 && (from == nil || cmp.Or(cmp.Compare(p.bytes, from.bytes), p.last.compareFirst(from.last)) > 0) {
+		if len(p.last) > 0 &&
+			(from == nil || cmp.Or(cmp.Compare(p.bytes, from.bytes), p.last.compareFirst(from.last)) > 0) {
 			from = p
 		}
 	}

@@ -144,7 +144,8 @@ func TestTheBoundOfWaitingBlocksHolds(t *testing.T) {
 // What a small header makes of a large list counts as what it takes, once for all who share it.
 func TestPoliciesCountAsWhatTheyTake(t *testing.T) {
 	header := func(num uint32, before types.Checksum256) *types.BlockHeader {
-		h := &types.BlockHeader{Timestamp: types.BlockTimestamp(num), Previous: before, ScheduleVersion: types.ProperSchedule}
+		h := &types.BlockHeader{Timestamp: types.BlockTimestamp(num), Previous: before,
+			ScheduleVersion: types.ProperSchedule}
 		return h
 	}
 	schedule := &types.ProducerSchedule{Producers: []types.ProducerAuthority{{Producer: 1}}}
@@ -154,7 +155,8 @@ func TestPoliciesCountAsWhatTheyTake(t *testing.T) {
 	}
 	first := types.Checksum256{3: 1}
 	f, err := finality.Genesis(header(2, first), schedule, &types.FinalityExtension{
-		Finalizers: finality.DiffFinalizers(new(types.FinalizerPolicy), large)}, finality.State{Activated: feature.NewActive()})
+		Finalizers: finality.DiffFinalizers(new(types.FinalizerPolicy), large)},
+		finality.State{Activated: feature.NewActive()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +165,8 @@ func TestPoliciesCountAsWhatTheyTake(t *testing.T) {
 		e := &types.FinalityExtension{Claim: on.Finality.Core.Claim()}
 		if weight > 0 {
 			changed := *large
-			changed.Generation, changed.Finalizers = uint32(weight), append([]types.Finalizer{{Weight: weight}}, large.Finalizers...)
+			changed.Generation, changed.Finalizers = uint32(weight),
+				append([]types.Finalizer{{Weight: weight}}, large.Finalizers...)
 			e.Finalizers = finality.DiffFinalizers(on.Finality.LastProposed(), &changed)
 		}
 		f, err := on.Finality.Next(header(on.Finality.Num()+1, on.Finality.ID), e, nil)

@@ -129,7 +129,8 @@ func signWeighted(t *testing.T, n *node) {
 			t.Errorf("%s: signatures of the encoding: %v", name, err)
 		}
 		b.Extensions = nil
-		if _, err := NewBlockState(n.head.HeaderState, b, n.set, recoverKey); !exception.Is(err, exception.WrongSigningKey) {
+		if _, err := NewBlockState(n.head.HeaderState, b, n.set, recoverKey); !exception.Is(err,
+			exception.WrongSigningKey) {
 			t.Errorf("%s: without the further signatures: %v", name, err)
 		}
 	}
@@ -150,7 +151,8 @@ func TestASecondSignatureNeedsTheFeature(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.FinishSigned(&h, n.set, signer(one, two), recoverKey); !exception.Is(err, exception.ProducerSchedule) {
+	if _, err := p.FinishSigned(&h, n.set, signer(one, two), recoverKey); !exception.Is(err,
+		exception.ProducerSchedule) {
 		t.Errorf("two signatures: %v", err)
 	}
 }

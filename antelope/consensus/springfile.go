@@ -78,7 +78,8 @@ func (s *springFile) tree(read func() (types.Checksum256, *types.SignedBlock)) e
 		case b == nil:
 			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.ForkDatabase, "block missing"))
 		case b.ID() != id:
-			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.ForkDatabase, "header state of another block"))
+			return fmt.Errorf("offset %d: %w", offset,
+				exception.New(exception.ForkDatabase, "header state of another block"))
 		case s.blocks[b.Previous] == nil && !slices.Contains(s.roots, b.Previous):
 			return fmt.Errorf("offset %d: %w", offset, exception.New(exception.UnlinkableBlock, "unlinkable block",
 				"id", id, "previous", b.Previous))

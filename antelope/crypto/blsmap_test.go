@@ -18,7 +18,8 @@ func TestMessagesAreTheLibrarysPoints(t *testing.T) {
 			got, err := hashBLSMessage(message, suite)
 			want, wantErr := bls.HashToG2(message, []byte(suite))
 			if err != nil || wantErr != nil || got != want || !got.IsInSubGroup() {
-				t.Fatalf("message %q of suite %s: %v, %v; the library's is %v, %v", message, suite, got, err, want, wantErr)
+				t.Fatalf("message %q of suite %s: %v, %v; the library's is %v, %v",
+					message, suite, got, err, want, wantErr)
 			}
 		}
 	}

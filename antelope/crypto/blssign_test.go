@@ -77,7 +77,8 @@ func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
 			t.Fatal(err)
 		}
 		keys, signatures, others = append(keys, k.Public()), append(signatures, s), append(others, o)
-		if !BLSVerify([]BLSSigners{{sumOfKeys(t, keys[i:i+1]), message}}, &s) || BLSVerify([]BLSSigners{{sumOfKeys(t, keys[i:i+1]), other}}, &s) {
+		if !BLSVerify([]BLSSigners{{sumOfKeys(t, keys[i:i+1]), message}}, &s) ||
+			BLSVerify([]BLSSigners{{sumOfKeys(t, keys[i:i+1]), other}}, &s) {
 			t.Errorf("key %d: its signature is not verified", i)
 		}
 	}
@@ -86,7 +87,8 @@ func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
 		t.Error("the sum of all is not verified")
 	}
 	for _, wrong := range [][]BLSSigners{
-		{{sumOfKeys(t, keys[:3]), message}}, {{sumOfKeys(t, keys[:2]), message}, {sumOfKeys(t, keys[3:]), other}}, {{sumOfKeys(t, keys[:3]), other}, {sumOfKeys(t, keys[3:]), message}},
+		{{sumOfKeys(t, keys[:3]), message}}, {{sumOfKeys(t, keys[:2]), message}, {sumOfKeys(t, keys[3:]), other}},
+		{{sumOfKeys(t, keys[:3]), other}, {sumOfKeys(t, keys[3:]), message}},
 		{{sumOfKeys(t, keys), message}}, nil,
 	} {
 		if BLSVerify(wrong, &sum) {
@@ -94,10 +96,12 @@ func TestSumsOfBLSSignaturesAreVerified(t *testing.T) {
 		}
 	}
 	// A group of nobody adds nothing, and the sum of nobody's is nobody's.
-	if !BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other}, {BLSKeySum{}, NewBLSMessage([]byte("x"))}}, &sum) {
+	if !BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other},
+		{BLSKeySum{}, NewBLSMessage([]byte("x"))}}, &sum) {
 		t.Error("a group of nobody changes the result")
 	}
-	if BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other}, {BLSKeySum{}, BLSMessage{}}}, &sum) {
+	if BLSVerify([]BLSSigners{{sumOfKeys(t, keys[:3]), message}, {sumOfKeys(t, keys[3:]), other},
+		{BLSKeySum{}, BLSMessage{}}}, &sum) {
 		t.Error("a message that was not made is taken for one")
 	}
 	if !BLSVerify([]BLSSigners{{BLSKeySum{}, message}}, new(types.BLSSignature)) {

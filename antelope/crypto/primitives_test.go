@@ -225,7 +225,8 @@ func TestLongWorkLooksAtTheClockAndMayBeEnded(t *testing.T) {
 		"RIPEMD160": func(c func()) { RIPEMD160(long, c) },
 		"SHA3":      func(c func()) { SHA3(make([]byte, 32), long, 0, c) },
 		"Blake2F": func(c func()) {
-			Blake2F(make([]byte, 64), 10000, make([]byte, 64), make([]byte, 128), make([]byte, 8), make([]byte, 8), 1, c)
+			Blake2F(make([]byte, 64), 10000, make([]byte, 64), make([]byte, 128), make([]byte, 8),
+				make([]byte, 8), 1, c)
 		},
 		"AltBn128Pair": func(c func()) { AltBn128Pair(pairs, c) },
 		"BLSPairing":   func(c func()) { BLSPairing(make([]byte, 576), g1, g2, uint32(len(g1)/96), c) },

@@ -42,7 +42,8 @@ func NewPrivateKey(typ types.KeyType, secret [32]byte) (PrivateKey, error) {
 	case types.R1:
 		d, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), secret[:])
 		if err != nil {
-			return PrivateKey{}, exception.Wrap(exception.PrivateKeyType, err, "the secret of an R1 key is out of range")
+			return PrivateKey{}, exception.Wrap(exception.PrivateKeyType, err,
+				"the secret of an R1 key is out of range")
 		}
 		full, err := d.PublicKey.Bytes()
 		if err != nil {

@@ -179,7 +179,8 @@ func TestK1RecoverIsThatOfLeapsTests(t *testing.T) {
 		{65, "9b" + signature[2:], digest},
 	} {
 		dst := make([]byte, c.size)
-		if K1Recover(dst, unhex(t, c.signature), unhex(t, c.digest)) != failure || !bytes.Equal(dst, make([]byte, c.size)) {
+		if K1Recover(dst, unhex(t, c.signature), unhex(t, c.digest)) != failure ||
+			!bytes.Equal(dst, make([]byte, c.size)) {
 			t.Errorf("%+v did not fail cleanly", c)
 		}
 	}
@@ -353,7 +354,8 @@ func TestR1KeysVerify(t *testing.T) {
 
 func TestPrivateKeysHaveTheTextsOfNodeos(t *testing.T) {
 	for _, c := range []struct{ text, public string }{
-		{"5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3", "EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV"},
+		{"5KQwrPbwdL6PhXujxW37FSSQZ1JiwsST4cqQzDeyXtP79zkvFD3",
+			"EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV"},
 		{"PVT_R1_iyQmnyPEGvFd8uffnk152WC2WryBjgTrg22fXQryuGL9mU6qW",
 			"PUB_R1_6EPHFSKVYHBjQgxVGQPrwCxTg7BbZ69H9i4gztN9deKTEXYne4"},
 	} {

@@ -143,7 +143,8 @@ func FuzzRSAAgainstAModel(f *testing.F) {
 		got, err := VerifyRSASHA256(message, signature, exponent, modulus, func() {}, func(time.Duration) {})
 		want, wantErr := rsaModel(message, signature, exponent, modulus)
 		if got != want || err != wantErr {
-			t.Fatalf("%q, %q, %q, %q: %v, %v, want %v, %v", message, signature, exponent, modulus, got, err, want, wantErr)
+			t.Fatalf("%q, %q, %q, %q: %v, %v, want %v, %v", message, signature, exponent, modulus, got, err,
+				want, wantErr)
 		}
 	})
 }
@@ -185,7 +186,8 @@ func TestRandomRSASignatures(t *testing.T) {
 		got, err := VerifyRSASHA256(message, signature, exponent, modulus, nil, nil)
 		want, wantErr := rsaModel(message, signature, exponent, modulus)
 		if got != want || err != wantErr {
-			t.Fatalf("%s, %s, %s, %s: %v, %v, want %v, %v", message, signature, exponent, modulus, got, err, want, wantErr)
+			t.Fatalf("%s, %s, %s, %s: %v, %v, want %v, %v", message, signature, exponent, modulus, got, err,
+				want, wantErr)
 		}
 		if got {
 			right++

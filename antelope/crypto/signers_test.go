@@ -144,7 +144,8 @@ func TestFewSignaturesOfManyGoroutines(t *testing.T) {
 				}
 				s.Recover(list)
 				for _, x := range list {
-					if key, err := Recover(*x.Signature, x.Digest, true); key != x.Key || fmt.Sprint(err) != fmt.Sprint(x.Err) {
+					if key, err := Recover(*x.Signature, x.Digest, true); key != x.Key ||
+						fmt.Sprint(err) != fmt.Sprint(x.Err) {
 						t.Errorf("%s %v, recovery says %s %v", x.Key, x.Err, key, err)
 					}
 				}

@@ -16,7 +16,8 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 	}
 	data, ok := parseClientData(sig.ClientJSON)
 	if !ok {
-		return fail("reader.Parse<detail::rapidjson::kParseIterativeFlag>(ss, handler): Failed to parse client data JSON")
+		return fail(
+			"reader.Parse<detail::rapidjson::kParseIterativeFlag>(ss, handler): Failed to parse client data JSON")
 	}
 	if data.typ != "webauthn.get" {
 		return fail("handler.found_type == \"webauthn.get\": webauthn signature type not an assertion")
@@ -37,7 +38,8 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 	host, ok := strings.CutPrefix(data.origin, scheme)
 	if !ok {
 		return fail(
-			"handler.found_origin.compare(0, https_len, required_origin_scheme) == 0: webauthn origin must begin with https://")
+			"handler.found_origin.compare(0, https_len, required_origin_scheme) == 0: webauthn origin must begin " +
+				"with https://")
 	}
 	if i := strings.LastIndexByte(host, ':'); i >= 0 {
 		host = host[:i]

@@ -62,7 +62,8 @@ func TestWebAuthnIsJudgedAsByNodeos(t *testing.T) {
 		{"last bits of the challenge",
 			authData(site, 0),
 			strings.Replace(good, challenge, challenge[:42]+
-				string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[lowBits(challenge[42])^1]), 1), 0, site},
+				string("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"[lowBits(challenge[42])^1]),
+				1), 0, site},
 		{"after a zero byte", authData(site, 0), good + "\x00}}", 0, site},
 		{"http", authData(site, 0), client("http://" + site), 0, "-"},
 		{"no scheme", authData(site, 0), client(site), 0, "-"},

@@ -174,10 +174,14 @@ func TestObjectsAreWrittenAsNodeosDoes(t *testing.T) {
 	row := state.RowKey{TableKey: table, Primary: uint64(n("eosio"))}
 	first := unhex(t, "0000000000ea3055d7abd75d188060de8a01ab2672d1cc2cd768fddc56203181b43685cc11f5ce46")
 	second := unhex(t, "0000000000ea3055fc470c7761cfe2530d91ab199fc6326b456e254a57fcc882544eb4c0e488fd39")
-	owner := state.Permission{ID: 1, Key: state.PermissionKey{Owner: n("eosio"), Name: n("owner")}, LastUpdated: 1577836800_000000,
-		Authority: types.Authority{Threshold: 1, Keys: []types.KeyWeight{{Key: key(t, "EOS5P52UyPoYL7vMiSREPvqxh6WebuMAunCMK4w53J7Gu6zmk4qyN"), Weight: 1}}}}
-	minor := state.Permission{ID: 8, Key: state.PermissionKey{Owner: n("eosio.prods"), Name: n("prod.minor")}, LastUpdated: 1577836800_000000,
-		Authority: types.Authority{Threshold: 1, Accounts: []types.PermissionLevelWeight{{Permission: types.PermissionLevel{Actor: n("eosio"), Permission: n("active")}, Weight: 1}}}}
+	owner := state.Permission{ID: 1, Key: state.PermissionKey{Owner: n("eosio"), Name: n("owner")},
+		LastUpdated: 1577836800_000000,
+		Authority: types.Authority{Threshold: 1,
+			Keys: []types.KeyWeight{{Key: key(t, "EOS5P52UyPoYL7vMiSREPvqxh6WebuMAunCMK4w53J7Gu6zmk4qyN"), Weight: 1}}}}
+	minor := state.Permission{ID: 8, Key: state.PermissionKey{Owner: n("eosio.prods"), Name: n("prod.minor")},
+		LastUpdated: 1577836800_000000,
+		Authority: types.Authority{Threshold: 1, Accounts: []types.PermissionLevelWeight{
+			{Permission: types.PermissionLevel{Actor: n("eosio"), Permission: n("active")}, Weight: 1}}}}
 	got := logOf(func(l *Logger) {
 		l.Startup(1, 0, abis)
 		l.InitResourceLimits(&config, &state.ResourceState{VirtualNet: 1048576, VirtualCPU: 200000})
@@ -260,7 +264,8 @@ func TestOtherLines(t *testing.T) {
 			l.RAMCorrection(&state.RAMCorrection{ID: 4, Name: n("bob")}, 20)
 		}},
 		{"TBL_OP REM 0 code scope table payer", func(l *Logger) { l.RemoveTable(table, n("payer")) }},
-		{"DB_OP REM 0 payer code scope table ............1 ff", func(l *Logger) { l.RemoveRow(state.RowKey{TableKey: table, Primary: 1}, n("payer"), []byte{0xff}) }},
+		{"DB_OP REM 0 payer code scope table ............1 ff",
+			func(l *Logger) { l.RemoveRow(state.RowKey{TableKey: table, Primary: 1}, n("payer"), []byte{0xff}) }},
 		{"DB_OP UPD 0 a:b code scope table b :00", func(l *Logger) {
 			l.UpdateRow(state.RowKey{TableKey: table, Primary: uint64(n("b"))}, n("a"), n("b"), nil, []byte{0})
 		}},

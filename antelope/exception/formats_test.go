@@ -138,7 +138,8 @@ func TestEveryFormatHasItsValues(t *testing.T) {
 	}
 	for line := range table {
 		if !listed[line] {
-			t.Errorf("%s is not in %s: say what Leap says, then go test ./antelope/exception -exception.update", line, name)
+			t.Errorf("%s is not in %s: say what Leap says, then go test ./antelope/exception -exception.update",
+				line, name)
 		}
 	}
 	for line := range listed {

@@ -143,7 +143,8 @@ var (
 	TxNetUsageExceeded = &Kind{3080002, "tx_net_usage_exceeded",
 		"Transaction exceeded the current network usage limit imposed on the transaction", ResourceExhausted}
 	BlockNetUsageExceeded = &Kind{3080003, "block_net_usage_exceeded",
-		"Transaction network usage is too much for the remaining allowable usage of the current block", ResourceExhausted}
+		"Transaction network usage is too much for the remaining allowable usage of the current block",
+		ResourceExhausted}
 	TxCPUUsageExceeded = &Kind{3080004, "tx_cpu_usage_exceeded",
 		"Transaction exceeded the current CPU usage limit imposed on the transaction", ResourceExhausted}
 	BlockCPUUsageExceeded = &Kind{3080005, "block_cpu_usage_exceeded",

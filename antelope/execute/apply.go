@@ -130,7 +130,8 @@ func (a *action) runOne() error {
 	}
 	if a.e.block.hasher != nil {
 		a.trx.jobs = append(a.trx.jobs, receiptJob{
-			*trace.Receipt, *a.act, trace.ReturnValue, a.e.active(feature.ActionReturnValue), a.ordinal != a.firstOrdinal,
+			*trace.Receipt, *a.act, trace.ReturnValue, a.e.active(feature.ActionReturnValue),
+			a.ordinal != a.firstOrdinal,
 		})
 	} else {
 		a.trx.leaves.add(a.e.block.kinds, trace.Receipt, a.act)
@@ -262,7 +263,8 @@ func (a *action) runCode(account *state.AccountMetadata) error {
 	a.env.ContextFree, a.env.ReadOnly = a.contextFree, a.trx.kind == ReadOnly
 	a.env.Speculative, a.env.Console = a.e.speculative(), a.e.opt.Console
 	a.env.Data = a.act.Data
-	return a.e.machine.Apply(&a.env, code, uint64(a.receiver), uint64(a.act.Account), uint64(a.act.Name), a.trx.checktime)
+	return a.e.machine.Apply(&a.env, code, uint64(a.receiver), uint64(a.act.Account), uint64(a.act.Name),
+		a.trx.checktime)
 }
 
 // checkRAMDeltas keeps unprivileged contracts from charging others
@@ -373,7 +375,8 @@ func (a *action) addRAM(account types.Name, delta int64) error {
 func (a *action) chargeRow(payer types.Name, delta int64) error {
 	if delta > 0 && !a.privileged && payer != a.receiver && !a.e.active(feature.RAMRestrictions) {
 		if !a.e.ramBillingInNotifyAllowed() && a.receiver != a.act.Account {
-			return exception.New(exception.SubjectiveBlockProduction, "Cannot charge RAM to other accounts during notify.")
+			return exception.New(exception.SubjectiveBlockProduction,
+				"Cannot charge RAM to other accounts during notify.")
 		}
 		if err := a.RequireAuth(payer); err != nil {
 			return err

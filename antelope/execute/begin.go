@@ -39,7 +39,8 @@ func (e *Executor) Begin(s Start) error {
 		}
 	}
 	b := &Block{
-		e: e, header: header, status: s.Status, producerBlockID: s.BlockID, activations: s.Activations, trusted: s.Trusted,
+		e: e, header: header, status: s.Status, producerBlockID: s.BlockID, activations: s.Activations,
+		trusted: s.Trusted,
 		digests: e.digests[:0], actions: e.leaves.emptyLeaves(),
 	}
 	e.block, e.activeAt = b, 0
@@ -130,7 +131,8 @@ func (b *Block) onblock() error {
 			return err
 		}
 		b.e.opt.Log.Warn(
-			"on block transaction failed, but shouldn't impact block generation, system contract needs update", "error", err)
+			"on block transaction failed, but shouldn't impact block generation, system contract needs update",
+			"error", err)
 		return nil
 	}
 	if trace.Except != nil {
@@ -213,7 +215,8 @@ func (b *Block) activateFeatures() error {
 			waiting = slices.Delete(waiting, n, n+1)
 		} else if f.PreactivationRequired {
 			return exception.New(exception.ProtocolFeature,
-				"attempted to activate protocol feature without prior required preactivation: ${digest}", "digest", digest)
+				"attempted to activate protocol feature without prior required preactivation: ${digest}",
+				"digest", digest)
 		}
 		if err := b.onActivation(f.Codename); err != nil {
 			return err

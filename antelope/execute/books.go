@@ -59,7 +59,8 @@ func (b *books) checkLevel(l types.PermissionLevel, kind *exception.Kind, what s
 	}
 	p, err := b.authority.Find(l)
 	if err == nil && p == nil {
-		err = exception.New(kind, what+"'s authorizations include a non-existent permission: ${permission}", "permission", l)
+		err = exception.New(kind, what+"'s authorizations include a non-existent permission: ${permission}",
+			"permission", l)
 	}
 	return err
 }

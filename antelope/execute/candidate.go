@@ -38,7 +38,9 @@ func NewCandidate(p *types.PackedTransaction, kind Kind) (*Candidate, error) {
 }
 
 // UnpackedCandidate is NewCandidate for a transaction that was unpacked before.
-func UnpackedCandidate(p *types.PackedTransaction, trx *types.Transaction, cfd [][]byte, kind Kind) (*Candidate, error) {
+func UnpackedCandidate(
+	p *types.PackedTransaction, trx *types.Transaction, cfd [][]byte, kind Kind,
+) (*Candidate, error) {
 	x := &Candidate{Kind: kind, Packed: p, Trx: trx, CFD: cfd}
 	// Not what came: longer encodings than need be are accepted, and have the same
 	// id.

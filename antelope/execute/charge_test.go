@@ -153,7 +153,8 @@ var bodies = map[string]string{
 
 // branches is a jump by a table of so many labels, which the host looks up.
 func branches(labels int) string {
-	return "(block $out (block $in (br_table" + strings.Repeat(" $in $out", labels/2) + " (i32.wrap_i64 (local.get $n)))))"
+	return "(block $out (block $in (br_table" + strings.Repeat(" $in $out", labels/2) +
+		" (i32.wrap_i64 (local.get $n)))))"
 }
 
 // modExp is a call with operands of so many bytes, the most that a producer takes. All of
@@ -405,7 +406,8 @@ func runUntil(
 	// The chain's own executor stands aside.
 	e, end := newExecutor(t, st, m.Chain.Head().HeaderState)
 	defer end()
-	if err := e.Begin(execute.Start{Time: m.Chain.Head().Header.Timestamp + 1, Status: execute.Incomplete}); err != nil {
+	if err := e.Begin(execute.Start{Time: m.Chain.Head().Header.Timestamp + 1,
+		Status: execute.Incomplete}); err != nil {
 		t.Fatal(err)
 	}
 	if err := e.RunInstead(code, hostile, interpreter); err != nil {
@@ -430,7 +432,8 @@ func runUntil(
 	grown := ended.PeakSize - before
 	t.Logf("%s, interpreter %t: %d MiB", name, interpreter, grown>>20)
 	if grown > heldMemory {
-		t.Errorf("%s, interpreter %t: the process grew by %d MiB, bound %d MiB", name, interpreter, grown>>20, heldMemory>>20)
+		t.Errorf("%s, interpreter %t: the process grew by %d MiB, bound %d MiB",
+			name, interpreter, grown>>20, heldMemory>>20)
 	}
 	if trace.Except == nil {
 		return late, nil

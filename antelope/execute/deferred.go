@@ -17,7 +17,8 @@ func (s *sender) SendDeferred(id types.Uint128, payer types.Name, trx *types.Tra
 		return nil
 	}
 	if s.trx.kind == ReadOnly {
-		return exception.New(exception.Transaction, "cannot schedule a deferred transaction from within a readonly transaction")
+		return exception.New(exception.Transaction,
+			"cannot schedule a deferred transaction from within a readonly transaction")
 	}
 	if len(trx.ContextFreeActions) > 0 {
 		return exception.New(exception.CFAInsideGeneratedTx,
@@ -147,7 +148,8 @@ func (s *sender) store(d *state.Deferred, replace bool) error {
 	}
 	fixed := s.e.active(feature.ReplaceDeferred)
 	if !fixed && s.e.speculative() && !s.e.opt.NoMitigations {
-		return exception.New(exception.SubjectiveBlockProduction, "Replacing a deferred transaction is temporarily disabled.")
+		return exception.New(exception.SubjectiveBlockProduction,
+			"Replacing a deferred transaction is temporarily disabled.")
 	}
 	if m != nil {
 		m.RAMEvent(idEvent(old.ID), "deferred_trx", "cancel", "deferred_trx_cancel")
@@ -190,7 +192,8 @@ func (s *sender) cancel(k state.DeferredKey) (bool, error) {
 		return false, nil
 	}
 	if s.trx.kind == ReadOnly {
-		return false, exception.New(exception.Transaction, "cannot cancel a deferred transaction from within a readonly transaction")
+		return false, exception.New(exception.Transaction,
+			"cannot cancel a deferred transaction from within a readonly transaction")
 	}
 	d, err := s.e.state.Deferred(k)
 	if err != nil || d == nil {

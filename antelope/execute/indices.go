@@ -164,7 +164,8 @@ func (s *indices) SecondaryPrevious(index intrinsic.Index, i int32) (int32, uint
 			return 0, 0, err
 		}
 		t = it.table
-		if r, found, err = s.e.state.PreviousSecondary(kind, x.tables[t].key, it.row.Secondary, it.row.Primary); err != nil {
+		if r, found, err = s.e.state.PreviousSecondary(kind, x.tables[t].key, it.row.Secondary,
+			it.row.Primary); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -30,7 +30,8 @@ func checkActors(l *Lists, actors []types.Name) error {
 func checkContract(l *Lists, n types.Name) error {
 	switch {
 	case len(l.ContractWhitelist) > 0 && !l.ContractWhitelist[n]:
-		return exception.New(exception.ContractWhitelist, "account '${code}' is not on the contract whitelist", "code", n)
+		return exception.New(exception.ContractWhitelist, "account '${code}' is not on the contract whitelist",
+			"code", n)
 	case len(l.ContractWhitelist) == 0 && l.ContractBlacklist[n]:
 		return exception.New(exception.ContractBlacklist, "account '${code}' is on the contract blacklist", "code", n)
 	}
@@ -39,7 +40,8 @@ func checkContract(l *Lists, n types.Name) error {
 
 func checkAction(l *Lists, account, name types.Name) error {
 	if l.ActionBlacklist[ActionName{Account: account, Name: name}] {
-		return exception.New(exception.ActionBlacklist, "action '${code}::${action}' is on the action blacklist", "code", account, "action", name)
+		return exception.New(exception.ActionBlacklist, "action '${code}::${action}' is on the action blacklist",
+			"code", account, "action", name)
 	}
 	return nil
 }

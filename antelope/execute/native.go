@@ -306,7 +306,8 @@ func (a system) updateAuth() error {
 		return err
 	}
 	if update.Permission != nameOwner {
-		if _, err := a.e.authority.Get(types.PermissionLevel{Actor: update.Account, Permission: update.Parent}); err != nil {
+		if _, err := a.e.authority.Get(types.PermissionLevel{Actor: update.Account,
+			Permission: update.Parent}); err != nil {
 			return err
 		}
 	}
@@ -363,7 +364,8 @@ func (a system) checkUpdateAuth(u *types.UpdateAuth) error {
 			return err
 		}
 		if most := g.Configuration.MaxTransactionDelay; u.Authority.Waits[n-1].WaitSec > most {
-			return invalid("Cannot set delay longer than max_transacton_delay, which is ${max_delay} seconds", "max_delay", most)
+			return invalid("Cannot set delay longer than max_transacton_delay, which is ${max_delay} seconds",
+				"max_delay", most)
 		}
 	}
 	return a.checkReferences(&u.Authority)

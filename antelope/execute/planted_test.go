@@ -11,9 +11,12 @@ import (
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	planted.Test(t, []planted.Fault{
 		{"host functions cost nothing", "../wasm/intrinsic/charge.go", "if units <= a.fuel {", "if true {"},
-		{"instructions cost nothing", "../wasm/call.go", "importTick: {name: \"tick\", body: func(c *Call, _ []uint64) { c.Checktime() }}", "importTick: {name: \"tick\", body: func(c *Call, _ []uint64) {}}"},
+		{"instructions cost nothing", "../wasm/call.go",
+			"importTick: {name: \"tick\", body: func(c *Call, _ []uint64) { c.Checktime() }}",
+			"importTick: {name: \"tick\", body: func(c *Call, _ []uint64) {}}"},
 		{"memory that grows costs nothing", "../wasm/call.go", "			c.charge(c.instance.growCost(delta))\n", ""},
-		{"long multiplications are begun at any time", "../wasm/intrinsic/fork.go", "if err := a.Chain.CheckTimeFor(d); err != nil {", "if err := a.Chain.CheckTime(); err != nil {"},
+		{"long multiplications are begun at any time", "../wasm/intrinsic/fork.go",
+			"if err := a.Chain.CheckTimeFor(d); err != nil {", "if err := a.Chain.CheckTime(); err != nil {"},
 		{"a transaction's memory has no end", "budget.go", "r.left < 0 && n > 0 && r.binding", "false"},
 		{"console text has no end", "budget.go", "text = text[:max(0, min(int64(len(text)), r.console, r.left))]", ""},
 	}, "-timeout=35s",

@@ -59,7 +59,8 @@ func (p privileges) PreactivateFeature(digest types.Checksum256) error {
 	if protocol, err = e.state.Protocol.Edit(); err != nil {
 		return err
 	}
-	protocol.Preactivated = append(protocol.Preactivated[:len(protocol.Preactivated):len(protocol.Preactivated)], digest)
+	protocol.Preactivated = append(protocol.Preactivated[:len(protocol.Preactivated):len(protocol.Preactivated)],
+		digest)
 	return nil
 }
 

@@ -25,8 +25,8 @@ func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState)
 	for _, a := range p.Activated {
 		if set.Find(a.Digest) == nil {
 			errs = append(errs,
-				fmt.Errorf("this network needs the protocol feature %s, active since block %d, which this program does not know: "+
-					"its blocks cannot be applied", a.Digest, a.Block))
+				fmt.Errorf("this network needs the protocol feature %s, active since block %d, which this program "+
+					"does not know: its blocks cannot be applied", a.Digest, a.Block))
 		}
 	}
 	if missing := intrinsic.Missing(p.Intrinsics); len(missing) > 0 {
@@ -57,7 +57,8 @@ func (o *Options) CheckProtocol(chain types.Checksum256, p *state.ProtocolState)
 			fmt.Errorf(
 				"contracts of this network may import %s, and the state does not list it: a program without it has "+
 					"made the state; "+
-					"load a snapshot of the network, or make the state again with --replay-blockchain", strings.Join(names, ", ")))
+					"load a snapshot of the network, or make the state again with --replay-blockchain",
+				strings.Join(names, ", ")))
 	}
 	if names := lacks(o.GenesisIntrinsics); len(names) > 0 {
 		o.logger().Warn("genesis-intrinsic has no effect on a state that exists; --replay-blockchain makes it again",

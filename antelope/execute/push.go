@@ -185,7 +185,8 @@ func roundUp(t types.TimePoint) types.TimePointSec { return (t + 999_999).Sec() 
 func subjective(e *exception.Error) bool {
 	switch e.Kind {
 	case exception.SubjectiveBlockProduction, exception.BlockNetUsageExceeded, exception.GreylistNetUsageExceeded,
-		exception.BlockCPUUsageExceeded, exception.GreylistCPUUsageExceeded, exception.Deadline, exception.LeewayDeadline,
+		exception.BlockCPUUsageExceeded, exception.GreylistCPUUsageExceeded, exception.Deadline,
+		exception.LeewayDeadline,
 		exception.ActorWhitelist, exception.ActorBlacklist, exception.ContractWhitelist, exception.ContractBlacklist,
 		exception.ActionBlacklist, exception.KeyBlacklist, exception.SigVariableSizeLimit:
 		return true

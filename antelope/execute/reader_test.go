@@ -50,7 +50,8 @@ var timestamp = regexp.MustCompile(`,"timestamp":"[^"]*"`)
 
 func newStore(t testing.TB) store.Store {
 	t.Helper()
-	st, err := engine.Open(t.TempDir(), engine.Options{Kind: engine.Page, Mode: page.MappedPrivate, LimitBytes: 4 << 30})
+	st, err := engine.Open(t.TempDir(),
+		engine.Options{Kind: engine.Page, Mode: page.MappedPrivate, LimitBytes: 4 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,8 @@ func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.StartBlock(execute.Start{Time: c.Head().Header.Timestamp + 1, Status: execute.Ephemeral}); err != nil {
+		if err := c.StartBlock(execute.Start{Time: c.Head().Header.Timestamp + 1,
+			Status: execute.Ephemeral}); err != nil {
 			t.Fatal(err)
 		}
 		want, err := c.PushTransaction(x, execute.Billing{})

@@ -264,7 +264,8 @@ func (r *retirement) fail(t *transaction, trace *types.TransactionTrace) error {
 		}
 		limited := min(cpu, can, t.timer.initialObjective)
 		if r.b.Explicit && limited != cpu {
-			return exception.New(exception.Transaction, "cpu to bill ${cpu} != limited ${limit}", "cpu", cpu, "limit", limited)
+			return exception.New(exception.Transaction, "cpu to bill ${cpu} != limited ${limit}",
+				"cpu", cpu, "limit", limited)
 		}
 		cpu = limited
 	}

@@ -21,7 +21,8 @@ func (w tables) writable(t state.TableKey) error {
 // refuseReadOnly refuses a change in a read-only transaction.
 func (w tables) refuseReadOnly(what string) error {
 	if w.trx.kind == ReadOnly {
-		return exception.New(exception.TableOperationNotPermitted, "cannot "+what+" a db record when executing a readonly transaction")
+		return exception.New(exception.TableOperationNotPermitted,
+			"cannot "+what+" a db record when executing a readonly transaction")
 	}
 	return nil
 }

@@ -132,7 +132,8 @@ func (x *timer) estimate() error {
 		kind, word = exception.GreylistCPUUsageExceeded, " greylisted"
 	}
 	return exception.New(kind, "estimated CPU time (${billed} us) is not less than the maximum"+word+
-		" billable CPU time for the transaction (${billable} us)"+x.subjectively()+" reached account cpu limit ${limit}us",
+		" billable CPU time for the transaction (${billable} us)"+x.subjectively()+
+		" reached account cpu limit ${limit}us",
 		"billed", x.cpu, "billable", limit, "subjective", x.subjective, "limit", limit)
 }
 
@@ -198,7 +199,8 @@ func (x *timer) over(ran int64) error {
 	now, deadline := start+types.TimePoint(ran+x.waiting), start+types.TimePoint(x.duration+x.waiting)
 	switch x.kind {
 	case exception.BlockCPUUsageExceeded:
-		return exception.New(x.kind, "not enough time left in block to complete executing transaction ${billing_timer}us",
+		return exception.New(x.kind,
+			"not enough time left in block to complete executing transaction ${billing_timer}us",
 			"now", now, "deadline", deadline, "start", start, "billing_timer", ran)
 	case exception.LeewayDeadline:
 		return exception.New(x.kind, "the transaction was unable to complete by deadline, "+

@@ -69,7 +69,9 @@ type transaction struct {
 
 // newTransaction begins the execution of a transaction, in a session of its own
 // unless it changes nothing or is replayed.
-func (e *Executor) newTransaction(kind Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing) (*transaction, error) {
+func (e *Executor) newTransaction(
+	kind Kind, trx *types.Transaction, id types.Checksum256, start time.Time, b Billing,
+) (*transaction, error) {
 	e.policy = e.shared.policy.Load()
 	t := e.blankTransaction()
 	t.kind, t.trx, t.id = kind, trx, id
@@ -111,7 +113,8 @@ func (e *Executor) blankTransaction() *transaction {
 	*t.trace = types.TransactionTrace{ActionTraces: t.trace.ActionTraces[:0]}
 	*t = transaction{
 		e: e, trace: t.trace, checktime: t.checktime, loadCode: t.loadCode, compiling: t.compiling,
-		leaves: t.leaves.emptyLeaves(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0], jobs: t.jobs[:0],
+		leaves: t.leaves.emptyLeaves(), billTo: t.billTo[:0], verifyRAM: t.verifyRAM[:0], receipts: t.receipts[:0],
+		jobs:   t.jobs[:0],
 		tables: t.tables,
 	}
 	t.tables.reset()
@@ -536,7 +539,8 @@ func (t *transaction) checkAccounts(trx *types.Transaction, lists bool) error {
 			return err
 		}
 		if t.kind == ReadOnly && len(a.Authorization) > 0 {
-			return exception.New(exception.Transaction, "read-only action '${name}' cannot have authorizations", "name", a.Name)
+			return exception.New(exception.Transaction, "read-only action '${name}' cannot have authorizations",
+				"name", a.Name)
 		}
 		for _, level := range a.Authorization {
 			authorised = true

@@ -262,7 +262,8 @@ func TestHistoryFollowsForks(t *testing.T) {
 			below := len(slices.DeleteFunc(slices.Clone(model), func(a Activation) bool { return a.Block >= at }))
 			upTo := len(slices.DeleteFunc(slices.Clone(model), func(a Activation) bool { return a.Block > at }))
 			if h.LowerBound(at) != below || h.UpperBound(at) != upTo {
-				t.Fatalf("seed %d: bounds of %d: %d %d, want %d %d", seed, at, h.LowerBound(at), h.UpperBound(at), below, upTo)
+				t.Fatalf("seed %d: bounds of %d: %d %d, want %d %d", seed, at, h.LowerBound(at),
+					h.UpperBound(at), below, upTo)
 			}
 		}
 		if err := h.Activate(types.Checksum256{1}, block); !exception.Is(err, exception.ProtocolFeature) {
@@ -334,7 +335,8 @@ func TestALoadThatIsInterruptedLeavesNoPartOfAFile(t *testing.T) {
 	for nth := range 12 { // the first two files; the others are written as these
 		dir := t.TempDir()
 		disk := errorfs.New(vfs.OS)
-		fired := disk.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth + 1, Ever: true, Err: syscall.ENOSPC, Part: true})
+		fired := disk.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth + 1, Ever: true,
+			Err: syscall.ENOSPC, Part: true})
 		if _, err := load(disk, dir, true, slog.New(slog.DiscardHandler)); err != nil || fired() == 0 {
 			t.Fatalf("change %d: %v", nth+1, err)
 		}
@@ -361,7 +363,8 @@ func TestLoadTakesRestrictionsFromFiles(t *testing.T) {
 		"true", "true", "NO_DUPLICATE_DEFERRED_ID")
 	write("b.json", file, "", builtins[ReplaceDeferred].description, "2024-02-03T04:05:06.789",
 		`"false"`, "1", "REPLACE_DEFERRED")
-	write("c.json", file, "", builtins[GetSender].description, "1970-01-01T00:00:00.000", "false", "false", "GET_SENDER")
+	write("c.json", file, "", builtins[GetSender].description, "1970-01-01T00:00:00.000", "false",
+		"false", "GET_SENDER")
 	write("d.json", `{"protocol_feature_type":"builtin","builtin_feature_codename":"GET_BLOCK_NUM"}`)
 	write("broken.json", "{")
 	write("foreign.json", file, "", known[1], "1970-01-01T00:00:00.000", "true", "true", "OTHER_FEATURE")
@@ -373,7 +376,8 @@ func TestLoadTakesRestrictionsFromFiles(t *testing.T) {
 	if strings.Count(log, "problem encountered while reading") != 2 {
 		t.Errorf("log: %s", log)
 	}
-	if f := s.Builtin(ReplaceDeferred); f.EarliestActivation != 1706933106789000 || f.PreactivationRequired || !f.Enabled {
+	if f := s.Builtin(ReplaceDeferred); f.EarliestActivation != 1706933106789000 ||
+		f.PreactivationRequired || !f.Enabled {
 		t.Errorf("REPLACE_DEFERRED: %+v", f)
 	}
 	if f := s.Builtin(GetSender); f.Enabled || f.PreactivationRequired {

@@ -33,7 +33,8 @@ func (f *Feature) file() []byte {
 	fmt.Fprintf(&b, "],\n  \"description_digest\": \"%x\",\n", f.Description[:])
 	fmt.Fprintf(&b, "  \"subjective_restrictions\": {\n    \"earliest_allowed_activation_time\": \"%s\",\n",
 		f.EarliestActivation)
-	fmt.Fprintf(&b, "    \"preactivation_required\": %v,\n    \"enabled\": %v\n  },\n", f.PreactivationRequired, f.Enabled)
+	fmt.Fprintf(&b, "    \"preactivation_required\": %v,\n    \"enabled\": %v\n  },\n",
+		f.PreactivationRequired, f.Enabled)
 	fmt.Fprintf(&b, "  \"builtin_feature_codename\": \"%s\"\n}", f.Codename)
 	return b.Bytes()
 }

@@ -43,7 +43,8 @@ func (h *History) Set() *Set { return h.set }
 func (h *History) Activate(digest types.Checksum256, block uint32) error {
 	f := h.set.Find(digest)
 	if f == nil {
-		return exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: ${digest}", "digest", digest)
+		return exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: ${digest}",
+			"digest", digest)
 	}
 	if n := len(h.list); n > 0 && h.list[n-1].Block > block {
 		last := h.list[n-1].Block

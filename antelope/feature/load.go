@@ -169,7 +169,8 @@ func (l *loader) report(f Feature, d types.Checksum256) {
 	case f.PreactivationRequired && unlimited:
 		how = "with preactivation required"
 	case f.PreactivationRequired:
-		how = "with preactivation required and with an earliest allowed activation time of " + f.EarliestActivation.String()
+		how = "with preactivation required and with an earliest allowed activation time of " +
+			f.EarliestActivation.String()
 	case unlimited:
 		how = "without activation restrictions"
 	default:
@@ -196,7 +197,8 @@ func (l *loader) write(f *Feature) error {
 	}
 	if err != nil {
 		l.log.Error(fmt.Sprintf(
-			"Error occurred while writing default specification for builtin protocol feature '%s' (with digest of '%x') to: %s",
+			"Error occurred while writing default specification for builtin protocol feature '%s' (with digest of "+
+				"'%x') to: %s",
 			f.Codename, f.Digest[:], path), "error", err)
 		return nil
 	}

@@ -53,7 +53,8 @@ func (s *Set) search(digest types.Checksum256) (int, bool) {
 func (s *Set) Add(f Feature) (*Feature, error) {
 	if !f.Codename.Known() {
 		return nil, exception.New(exception.ProtocolFeatureValidation,
-			"Builtin protocol feature has unsupported builtin_protocol_feature_t: ${codename}", "codename", uint32(f.Codename))
+			"Builtin protocol feature has unsupported builtin_protocol_feature_t: ${codename}",
+			"codename", uint32(f.Codename))
 	}
 	if s.builtin[f.Codename] != nil {
 		return nil, exception.New(exception.ProtocolFeature,

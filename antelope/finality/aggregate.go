@@ -72,7 +72,8 @@ func (v *votes) add(i int, x *Vote) bool {
 func (v *votes) step(isStrong bool) {
 	quorum := v.strong.weight+v.weak.weight >= v.policy.Threshold
 	switch {
-	case isStrong && v.strong.weight >= v.policy.Threshold && (v.state == open || v.state == weakOpen || v.state == weak):
+	case isStrong && v.strong.weight >= v.policy.Threshold &&
+		(v.state == open || v.state == weakOpen || v.state == weak):
 		v.state = strong
 	case isStrong && quorum && v.state == open:
 		v.state = weak

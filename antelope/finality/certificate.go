@@ -21,7 +21,8 @@ func CheckClaim(num uint32, before, claim types.QCClaim, qc *types.QuorumCertifi
 		return invalid(exception.InvalidQCClaim, "claims a QC of block ${claim}, its parent one of block ${before}",
 			"claim", claim.Block, "before", before.Block)
 	case claim.Block >= num:
-		return invalid(exception.InvalidQCClaim, "claims a QC of block ${claim}, which is no ancestor", "claim", claim.Block)
+		return invalid(exception.InvalidQCClaim, "claims a QC of block ${claim}, which is no ancestor",
+			"claim", claim.Block)
 	case claim == before && qc != nil:
 		return invalid(exception.InvalidQCClaim, "brings a QC and claims none that its parent does not claim")
 	case claim == before:
@@ -30,7 +31,8 @@ func CheckClaim(num uint32, before, claim types.QCClaim, qc *types.QuorumCertifi
 		return invalid(exception.InvalidQCClaim, "claims a weak QC of block ${claim}, its parent a strong one",
 			"claim", claim.Block)
 	case qc == nil:
-		return invalid(exception.BlockValidate, "claims a QC of block ${claim} and does not bring it", "claim", claim.Block)
+		return invalid(exception.BlockValidate, "claims a QC of block ${claim} and does not bring it",
+			"claim", claim.Block)
 	case qc.Block != claim.Block:
 		return invalid(exception.BlockValidate, "claims a QC of block ${claim} and brings one of block ${qc}",
 			"claim", claim.Block, "qc", qc.Block)
@@ -57,7 +59,8 @@ func (p *Policies) Check(qc *types.QuorumCertificate) error {
 	case qc.Pending == nil:
 		return invalidQC("the QC of block ${num} lacks votes of the pending finalizers", "num", qc.Block)
 	case p.Pending == nil:
-		return invalidQC("the QC of block ${num} has votes of pending finalizers, and none are pending", "num", qc.Block)
+		return invalidQC("the QC of block ${num} has votes of pending finalizers, and none are pending",
+			"num", qc.Block)
 	}
 	if err := checkVotes(p.Pending, qc.Pending); err != nil {
 		return err
@@ -83,7 +86,8 @@ func has(b *types.Bitset, i int) bool { return b != nil && b.Has(i) }
 // checkVotes checks the votes of one policy's finalizers.
 func checkVotes(p *types.FinalizerPolicy, s *types.QCSignature) error {
 	if s.Strong == nil && s.Weak == nil {
-		return invalidQC("a QC has no votes at all of the finalizers of generation ${generation}", "generation", p.Generation)
+		return invalidQC("a QC has no votes at all of the finalizers of generation ${generation}",
+			"generation", p.Generation)
 	}
 	for _, b := range []*types.Bitset{s.Strong, s.Weak} {
 		if b != nil && b.Len() != len(p.Finalizers) {
@@ -130,7 +134,8 @@ func (p *Policies) Verify(qc *types.QuorumCertificate) error {
 			if !ok {
 				return invalidSignature()
 			}
-			signers = append(signers, crypto.BLSSigners{Keys: keys, Message: p.known.message(message{p.Finality, part.strong})})
+			signers = append(signers,
+				crypto.BLSSigners{Keys: keys, Message: p.known.message(message{p.Finality, part.strong})})
 		}
 		if !crypto.BLSVerify(signers, &s.Signature) {
 			return invalidSignature()

@@ -49,7 +49,8 @@ func apply[T any](list []T, d *types.ListDiff[T]) ([]T, error) {
 	for i, index := range d.Removed {
 		if i > 0 && index <= d.Removed[i-1] || int(index) >= len(list) {
 			return nil, exception.New(exception.FCAssert,
-				"index ${index} to be removed is not in a list of ${size}, or not in order", "index", index, "size", len(list))
+				"index ${index} to be removed is not in a list of ${size}, or not in order",
+				"index", index, "size", len(list))
 		}
 		kept = append(kept, list[next:index]...)
 		next = int(index) + 1

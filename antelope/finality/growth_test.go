@@ -57,7 +57,8 @@ func TestStatesKeepOneListOfProposals(t *testing.T) {
 	policy := numberedPolicy(1, 2, 3)
 	schedule := types.ProducerSchedule{Producers: make([]types.ProducerAuthority, 1)}
 	s, err := Genesis(&types.BlockHeader{Timestamp: 1000, Previous: types.Checksum256{0, 0, 0, 9}}, &schedule,
-		&types.FinalityExtension{Claim: types.QCClaim{Block: 10}, Finalizers: DiffFinalizers(new(types.FinalizerPolicy), policy)},
+		&types.FinalityExtension{Claim: types.QCClaim{Block: 10},
+			Finalizers: DiffFinalizers(new(types.FinalizerPolicy), policy)},
 		State{})
 	if err != nil {
 		t.Fatal(err)
@@ -68,11 +69,13 @@ func TestStatesKeepOneListOfProposals(t *testing.T) {
 		next := numberedPolicy(int(i%50)+1, 60, 70)
 		next.Generation = i + 2
 		h := &types.BlockHeader{Timestamp: s.Time() + 1, Previous: s.ID}
-		s, err = s.Next(h, &types.FinalityExtension{Claim: s.Core.Claim(), Finalizers: DiffFinalizers(s.LastProposed(), next)}, nil)
+		s, err = s.Next(h,
+			&types.FinalityExtension{Claim: s.Core.Claim(), Finalizers: DiffFinalizers(s.LastProposed(), next)}, nil)
 		if err != nil {
 			t.Fatalf("block %d: %v", i, err)
 		}
-		if n := len(s.Proposed); n == 0 || s.Proposed[n-1].Block != s.Num() || s.Proposed[n-1].Policy.Generation != i+2 {
+		if n := len(s.Proposed); n == 0 || s.Proposed[n-1].Block != s.Num() ||
+			s.Proposed[n-1].Policy.Generation != i+2 {
 			t.Fatalf("block %d: %d proposals, the last is another", i, n)
 		}
 		lists[&s.Proposed[0]] = true

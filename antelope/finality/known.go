@@ -17,8 +17,8 @@ const maxSignerSets = 64
 const maxMessages = 64
 
 // known remembers what verifications of votes and certificates have in common: the sums of the keys of finalizers who
-// sign together, which the same ones do block after block, and messages as points, as a certificate signs what the votes
-// before it did. All states that follow a state share it. Any goroutine may use it; nil remembers nothing.
+// sign together, which the same ones do block after block, and messages as points, as a certificate signs what the
+// votes before it did. All states that follow a state share it. Any goroutine may use it; nil remembers nothing.
 type known struct {
 	mu       sync.Mutex
 	sums     map[signerSet]crypto.BLSKeySum

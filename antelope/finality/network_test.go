@@ -76,7 +76,8 @@ func (n *network) policyOf(generation uint32) *types.FinalizerPolicy {
 func newNetwork(t *testing.T, seed uint64) *network {
 	n := &network{
 		T: t, random: rand.New(rand.NewPCG(seed, 7)), states: map[types.Checksum256]*State{},
-		final: map[uint32]types.Checksum256{}, voted: map[types.BLSPublicKey]map[types.BlockTimestamp]Vote{}, slot: 1000,
+		final: map[uint32]types.Checksum256{}, voted: map[types.BLSPublicKey]map[types.BlockTimestamp]Vote{},
+		slot: 1000,
 	}
 	for i := range 4 + n.random.IntN(4) {
 		n.nodes = append(n.nodes, &peerNode{key: types.BLSPublicKey{byte(i + 1)}})

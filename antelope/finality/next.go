@@ -112,7 +112,8 @@ func (n *State) promoteFinalizers(before *State, d *types.FinalizerPolicyDiff) e
 	case later > 0:
 		n.Proposed = n.Proposed[later-1:]
 	}
-	if n.PendingDigest, n.Generation = before.PendingDigest, before.Generation; n.lastPending() != before.lastPending() {
+	n.PendingDigest, n.Generation = before.PendingDigest, before.Generation
+	if n.lastPending() != before.lastPending() {
 		n.PendingDigest = n.lastPending().Digest()
 	}
 	if d == nil {
@@ -124,7 +125,8 @@ func (n *State) promoteFinalizers(before *State, d *types.FinalizerPolicyDiff) e
 	}
 	if p.Generation <= before.Generation {
 		return exception.New(exception.InvalidBlockHeaderExtension,
-			"new finalizer policy generation ${n} not greater than previous ${p}", "n", p.Generation, "p", before.Generation)
+			"new finalizer policy generation ${n} not greater than previous ${p}",
+			"n", p.Generation, "p", before.Generation)
 	}
 	n.Generation = p.Generation
 	n.Proposed, n.proposedRoom = extend(n.Proposed, Numbered{n.Num(), p}, n.proposedRoom)
@@ -140,7 +142,8 @@ func (n *State) keepClaimed(before *State) error {
 	}
 	p, ok := before.PoliciesOf(claim)
 	if !ok {
-		return exception.New(exception.ChainException, "the finalizers of block ${num} are not known any more", "num", claim)
+		return exception.New(exception.ChainException, "the finalizers of block ${num} are not known any more",
+			"num", claim)
 	}
 	n.ClaimedFinalizers = p.Active
 	return nil

@@ -128,7 +128,8 @@ func TestDiffsThatDoNotFitAreRefused(t *testing.T) {
 		"inserted twice":     {Inserted: []types.Inserted[types.Finalizer]{insert(1), insert(1)}},
 		"inserted, removed":  {Removed: []uint16{0, 1}, Inserted: []types.Inserted[types.Finalizer]{insert(2)}},
 	} {
-		if _, err := ApplyFinalizers(numberedPolicy(1, 2, 3), &types.FinalizerPolicyDiff{Finalizers: d}); !exception.Is(err, exception.FCAssert) {
+		if _, err := ApplyFinalizers(numberedPolicy(1, 2, 3),
+			&types.FinalizerPolicyDiff{Finalizers: d}); !exception.Is(err, exception.FCAssert) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -207,7 +208,8 @@ func TestClaimsFollowTheirParents(t *testing.T) {
 func stateOf(c Core, branch byte) *State {
 	num := c.Num()
 	return &State{
-		ID: block(num, branch), Core: c, Header: types.BlockHeader{Timestamp: types.BlockTimestamp(100 + num), Previous: block(num-1, branch)},
+		ID: block(num, branch), Core: c,
+		Header:    types.BlockHeader{Timestamp: types.BlockTimestamp(100 + num), Previous: block(num-1, branch)},
 		Proposers: &types.ProposerPolicy{}, Finalizers: numberedPolicy(1, 2, 3, 4),
 	}
 }
@@ -293,7 +295,8 @@ func FuzzState(f *testing.F) {
 }
 
 func FuzzFinalityExtension(f *testing.F) {
-	f.Add((&types.FinalityExtension{Finalizers: DiffFinalizers(numberedPolicy(), numberedPolicy(1, 2)), Proposers: &types.ProposerPolicyDiff{}}).Append(nil))
+	f.Add((&types.FinalityExtension{Finalizers: DiffFinalizers(numberedPolicy(), numberedPolicy(1, 2)),
+		Proposers: &types.ProposerPolicyDiff{}}).Append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var e, again types.FinalityExtension
 		if types.Decode(b, &e) != nil {

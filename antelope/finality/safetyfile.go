@@ -134,9 +134,10 @@ func (s *Safeties) read() ([]keptSafety, error) {
 	}
 	list, err := parseSafeties(b)
 	if err != nil {
-		return nil, fmt.Errorf("the file is damaged, or is no safety file. Do not remove it to go on with the same keys: "+
-			"they might vote against their earlier votes. Make new keys, and register and activate them. Or restore "+
-			"the newest copy of the file, if no key in it has voted since the copy was made: %w", err)
+		return nil, fmt.Errorf(
+			"the file is damaged, or is no safety file. Do not remove it to go on with the same keys: "+
+				"they might vote against their earlier votes. Make new keys, and register and activate them. Or "+
+				"restore the newest copy of the file, if no key in it has voted since the copy was made: %w", err)
 	}
 	return list, nil
 }

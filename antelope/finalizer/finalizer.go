@@ -91,9 +91,10 @@ func Open(o Options) (*Finalizers, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	if f.safeties.Fresh() {
-		f.log.Info(fmt.Sprintf("There is no safety file %s of finalizers: it is made with the first vote. Before the first "+
-			"use of a key this is as it should be. If one of the keys has voted before, stop the node and bring its "+
-			"finalizers-dir back, or use a new key: without the file it may vote against an earlier vote", path))
+		f.log.Info(fmt.Sprintf("There is no safety file %s of finalizers: it is made with the first vote. Before the "+
+			"first use of a key this is as it should be. If one of the keys has voted before, stop the node and "+
+			"bring its finalizers-dir back, or use a new key: without the file it may vote against an earlier vote",
+			path))
 	}
 	return f, nil
 }

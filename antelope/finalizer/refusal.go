@@ -57,19 +57,21 @@ func (k *key) noteVote(log *slog.Logger, s *finality.State) {
 func reason(rule finality.Rule, safety *finality.Safety, s *finality.State) string {
 	switch rule {
 	case finality.OncePerSlot:
-		return fmt.Sprintf("it has voted for block #%d (%s) of %s already, and votes only for later times (Spring: monotony "+
-			"check). It votes again when the chain has passed that time",
+		return fmt.Sprintf("it has voted for block #%d (%s) of %s already, and votes only for later times (Spring: "+
+			"monotony check). It votes again when the chain has passed that time",
 			types.BlockNum(safety.Last.ID), short(safety.Last.ID), safety.Last.Time)
 	case finality.Locked:
-		return fmt.Sprintf("it is locked on block #%d (%s) of %s. The block does not follow that one (safety check), and its newest "+
-			"certificate is for a block of %s, which is not later than the lock (liveness check). It votes again when a "+
-			"block follows the lock, or has a certificate for a later block than the lock. If this goes on, compare the "+
-			"ids of blocks with those of other nodes: this node may follow another branch than the one that it voted "+
-			"for. Never remove the safety file", types.BlockNum(safety.Lock.ID), short(safety.Lock.ID), safety.Lock.Time,
+		return fmt.Sprintf(
+			"it is locked on block #%d (%s) of %s. The block does not follow that one (safety check), and its newest "+
+				"certificate is for a block of %s, which is not later than the lock (liveness check). It votes again when a "+
+				"block follows the lock, or has a certificate for a later block than the lock. If this goes on, compare the "+
+				"ids of blocks with those of other nodes: this node may follow another branch than the one that it "+
+				"voted for. Never remove the safety file", types.BlockNum(safety.Lock.ID), short(safety.Lock.ID),
+			safety.Lock.Time,
 			s.Core.ClaimTime())
 	default:
-		return "it remembers no block, and does not know where to begin (Spring: fsi.lock is empty). Start the node again. " +
-			"If this goes on, start from a newer snapshot"
+		return "it remembers no block, and does not know where to begin (Spring: fsi.lock is empty). Start the node " +
+			"again. If this goes on, start from a newer snapshot"
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 func openLogged(t *testing.T, files vfs.FS) (*Finalizers, *bytes.Buffer) {
 	t.Helper()
 	var log bytes.Buffer
-	f, err := Open(Options{Keys: twoKeys(), Dir: "/node/finalizers", Files: files, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	f, err := Open(Options{Keys: twoKeys(), Dir: "/node/finalizers", Files: files,
+		Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,8 @@ func TestAFinalizerThatMayNotVoteSaysWhyOnceAMinute(t *testing.T) {
 		}
 		// The state is older than the safety file.
 		vote(first, 0)
-		checkSaid(t, log, "level=WARN", "may not vote for block #", "monotony check", late.Time().String(), "later block than the state")
+		checkSaid(t, log, "level=WARN", "may not vote for block #", "monotony check", late.Time().String(),
+			"later block than the state")
 		vote(first, 0)
 		checkSaid(t, log)
 		time.Sleep(sayEvery)
@@ -89,7 +91,8 @@ func TestAFinalizerThatMayNotVoteSaysWhyOnceAMinute(t *testing.T) {
 func TestAMissingSafetyFileIsSaid(t *testing.T) {
 	c, mem := newChain(t), node(t)
 	f, log := openLogged(t, mem)
-	if text := log.String(); !strings.Contains(text, "level=INFO") || !strings.Contains(text, "There is no safety file /node/finalizers/safety.dat") {
+	if text := log.String(); !strings.Contains(text, "level=INFO") ||
+		!strings.Contains(text, "There is no safety file /node/finalizers/safety.dat") {
 		t.Errorf("said %q", text)
 	}
 	log.Reset()

@@ -30,7 +30,8 @@ func TestWhatIsCertainReachesStandardError(t *testing.T) {
 			var out, err bytes.Buffer
 			l := New(Options{Out: &out, Err: &err, JSON: objects})
 			notices, e := l.Configure([]byte(c.conf))
-			if e != nil || !strings.HasPrefix(strings.Join(notices, "\n"), c.notice) || c.notice == "" && notices != nil {
+			if e != nil || !strings.HasPrefix(strings.Join(notices, "\n"), c.notice) ||
+				c.notice == "" && notices != nil {
 				t.Errorf("%s: %q, %v", c.name, notices, e)
 			}
 			l.Logger("").Error("no")

@@ -102,7 +102,8 @@ func TestMessagesReachAGraylogServer(t *testing.T) {
 		log.Warn("slow \u2028 \xff", "ms", 15)
 		m := s.message()
 		if m["version"] != "1.1" || m["host"] != `a "host"` ||
-			m["short_message"] != "slow \u2028 \ufffd peer=x ms=15" || m["level"] != 4.0 || m["context"] != "producer_plugin" ||
+			m["short_message"] != "slow \u2028 \ufffd peer=x ms=15" || m["level"] != 4.0 ||
+			m["context"] != "producer_plugin" ||
 			m["_file"] != "gelf_test.go" || m["_line"].(float64) < 50 ||
 			m["_method_name"] != "TestMessagesReachAGraylogServer" || m["_thread_name"] != "nodeos" ||
 			m["_net"] != "jungle" || m["_shard.a-b"] != 7.0 || m["_log_id"] != "1" {

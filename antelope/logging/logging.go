@@ -185,7 +185,8 @@ func (h *handler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	b, columns := h.line(r)
 	if len(remote) > 0 {
-		e := &event{time: time.Now(), level: syslogLevel(r.Level), text: string(b[columns:]), logger: shownName(h.name), thread: h.thread(), callSite: callSiteOf(r.PC)}
+		e := &event{time: time.Now(), level: syslogLevel(r.Level), text: string(b[columns:]), logger: shownName(h.name),
+			thread: h.thread(), callSite: callSiteOf(r.PC)}
 		for _, g := range remote {
 			g.log(e)
 		}

@@ -15,7 +15,8 @@ func TestLinesHaveTheColumnsOfNodeos(t *testing.T) {
 	var b bytes.Buffer
 	log := New(Options{Err: &b, Thread: "nodeos"}).Logger("")
 	func() { log.Info("Received block") }()
-	log.With("peer", "a b").Error("lost", "error", errors.New("x=y"), "after", time.Second, slog.Group("block", "num", 7))
+	log.With("peer", "a b").Error("lost", "error", errors.New("x=y"), "after", time.Second,
+		slog.Group("block", "num", 7))
 	want := regexp.MustCompile(
 		`^info  \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} nodeos    logging_test\.go:17            TestLinesHaveTheColu ` +
 			`\] Received block\n` +
@@ -89,7 +90,8 @@ func TestObjectsCarryWhatTheColumnsCarry(t *testing.T) {
 	}
 	if got["level"] != "warn" || got["msg"] != "slow" || got["logger"] != "http_plugin" || got["ms"] != 15.0 ||
 		got["peer"] != "x" ||
-		!strings.HasPrefix(got["source"].(string), "logging_test.go:") || !strings.HasSuffix(got["time"].(string), "Z") {
+		!strings.HasPrefix(got["source"].(string), "logging_test.go:") ||
+		!strings.HasSuffix(got["time"].(string), "Z") {
 		t.Error(b.String())
 	}
 }
@@ -124,7 +126,8 @@ func TestCommasTooManyAreRead(t *testing.T) {
 	notices, err := l.Configure(
 		[]byte(`{"includes": [], "appenders": [{"name": "e", "type": "console", "args": {"stream": "std_error",},},],
 		"loggers": [{"name": "default", "level": "info", "appenders": ["e",]},{"name": "transaction_trace_failure", "level": "debug", "appenders": ["e"]},],}`))
-	if err != nil || len(notices) != 1 || !strings.Contains(notices[0], "whole transactions and traces are not logged") {
+	if err != nil || len(notices) != 1 ||
+		!strings.Contains(notices[0], "whole transactions and traces are not logged") {
 		t.Errorf("%q %v", notices, err)
 	}
 }

@@ -192,7 +192,8 @@ func (l *Logs) addAppender(from *appender, a *appenders) error {
 	default:
 		a.left[from.Name] = true
 		a.notices = append(a.notices,
-			fmt.Sprintf("appender %s: there is no type %s: its lines go to the other appenders only", from.Name, from.Type))
+			fmt.Sprintf("appender %s: there is no type %s: its lines go to the other appenders only",
+				from.Name, from.Type))
 	}
 	return nil
 }
@@ -283,7 +284,8 @@ func parseLevel(s string) (slog.Level, error) {
 
 // color is the sequence of a terminal's colour, none for one that is not known.
 func color(name string) string {
-	n, ok := map[string]int{"red": 31, "green": 32, "brown": 33, "blue": 34, "magenta": 35, "cyan": 36, "white": 37}[name]
+	n, ok := map[string]int{"red": 31, "green": 32, "brown": 33, "blue": 34, "magenta": 35, "cyan": 36,
+		"white": 37}[name]
 	if !ok {
 		return ""
 	}

@@ -68,8 +68,9 @@ func TestAnyDamageIsHarmlessOrNamed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p := patient{t: t, c: c, dir: dir, engine: e, blocks: blocks, traced: traced, crash: crashLeaves(t, whole, dir, d),
-					what: fmt.Sprintf("-node.seed=%d, damage %d, %s: %s", *seedFlag, i, filepath.Base(whole), d)}
+				p := patient{t: t, c: c, dir: dir, engine: e, blocks: blocks, traced: traced,
+					crash: crashLeaves(t, whole, dir, d),
+					what:  fmt.Sprintf("-node.seed=%d, damage %d, %s: %s", *seedFlag, i, filepath.Base(whole), d)}
 				count[p.examine()]++
 				if err := os.RemoveAll(dir); err != nil {
 					t.Fatal(err)
@@ -233,7 +234,8 @@ func (p *patient) compare(when string, n *Node, log *said) string {
 		return "failed answers"
 	}
 	if head.ID != p.c.final {
-		if text := log.String(); !p.crash && !strings.Contains(text, "level=WARN") && !strings.Contains(text, "level=ERROR") {
+		if text := log.String(); !p.crash && !strings.Contains(text, "level=WARN") &&
+			!strings.Contains(text, "level=ERROR") {
 			p.wrong("%s: the head is block %d, and the log says nothing of it:\n%.2000s", when, head.BlockNum, text)
 		}
 		return "less"

@@ -163,7 +163,8 @@ func failing(t *testing.T) *types.PackedTransaction {
 	trx := new(types.Transaction)
 	trx.Expiration = types.TimePointSec(time.Now().Unix() + 60)
 	trx.Actions = []types.Action{{Account: types.N("eosio.token"), Name: types.N("transfer"),
-		Authorization: []types.PermissionLevel{{Actor: types.Name(rand.Uint64() &^ 15), Permission: types.N("active")}}}}
+		Authorization: []types.PermissionLevel{{Actor: types.Name(rand.Uint64() &^ 15),
+			Permission: types.N("active")}}}}
 	p, err := types.Pack(trx, nil, nil, types.CompressionNone)
 	if err != nil {
 		t.Error(err)

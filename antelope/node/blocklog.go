@@ -84,7 +84,8 @@ func (b *blockLog) addReading() {
 		case !ok:
 			return fmt.Errorf("No blocks log found at '%s'.", b.tool.Dir)
 		case p.Genesis == nil:
-			return fmt.Errorf("Block log at '%s' does not contain a genesis state, it only has the chain-id.", b.tool.Dir)
+			return fmt.Errorf("Block log at '%s' does not contain a genesis state, it only has the chain-id.",
+				b.tool.Dir)
 		}
 		_, err = fmt.Fprintln(c.OutOrStdout(), string(p.Genesis.AppendJSON(nil)))
 		return err

@@ -222,7 +222,8 @@ func (c *testChain) snapshot(n *Node) error {
 // give pushes a block that may be known, or of a branch that has lost.
 func give(c *chain.Chain, b *types.SignedBlock) error {
 	id := b.ID()
-	if b.BlockNum() <= c.Fork().Root().BlockNum || c.Fork().Block(id) != nil || c.Fork().HeaderState(b.Previous) == nil {
+	if b.BlockNum() <= c.Fork().Root().BlockNum || c.Fork().Block(id) != nil ||
+		c.Fork().HeaderState(b.Previous) == nil {
 		return nil
 	}
 	p, err := c.Prepare(b, id)

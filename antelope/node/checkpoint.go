@@ -138,8 +138,8 @@ func remedy(err error) error {
 		return helped
 	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {
-		return fmt.Errorf("Database has reached an unsafe level of usage, shutting down to avoid corrupting the database. "+
-			"Please increase the value set for \"chain-state-db-size-mb\" and restart the process! %w", err)
+		return fmt.Errorf("Database has reached an unsafe level of usage, shutting down to avoid corrupting the "+
+			"database. Please increase the value set for \"chain-state-db-size-mb\" and restart the process! %w", err)
 	}
 	return err
 }

@@ -68,7 +68,8 @@ func TestAStopTakesOneCheckpoint(t *testing.T) {
 		}
 	}
 	counted := &countedStore{Store: n.store}
-	n.store, n.saver = counted, lifecycle.NewSaver(lifecycle.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
+	n.store, n.saver = counted,
+		lifecycle.NewSaver(lifecycle.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
 	l := &invocation{}
 	l.log = slog.New(slog.DiscardHandler)
 	if err := l.close(n); err != nil {

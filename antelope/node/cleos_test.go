@@ -152,7 +152,8 @@ func TestCleosGetsTheAnswersOfNodeos(t *testing.T) {
 	dir := p.ContractDir("eosio.token")
 	pub := user.Public().String()
 	for _, line := range cleosLines {
-		args := strings.Split(strings.NewReplacer("KEY", pub, "DIR", dir, "CHAIN", g.ChainID().String()).Replace(line), "|")
+		args := strings.Split(strings.NewReplacer("KEY", pub, "DIR", dir, "CHAIN", g.ChainID().String()).Replace(line),
+			"|")
 		got, gotErr := client.Cleos(ctx, ours.URL(), args...)
 		want, wantErr := client.Cleos(ctx, real.URL(), args...)
 		compareAnswers(t, strings.Join(args, " "), got, want, gotErr, wantErr)

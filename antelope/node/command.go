@@ -67,8 +67,8 @@ func Command() *cobra.Command {
 
 // Replica is the subcommand of a replica of a nodeos. Its arguments are nodeos' own.
 func Replica() *cobra.Command {
-	return newCommand("A replica of an Antelope node: it answers the same API from a state of its own, and executes no block "+
-		"(see --help, and fleet-server there)", func(c *cobra.Command, args []string) error {
+	return newCommand("A replica of an Antelope node: it answers the same API from a state of its own, and executes "+
+		"no block (see --help, and fleet-server there)", func(c *cobra.Command, args []string) error {
 		return runAs(c.Context(), args, streams{out: c.OutOrStdout(), err: c.ErrOrStderr()}, true)
 	})
 }

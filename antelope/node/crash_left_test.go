@@ -39,7 +39,8 @@ func crashLeaves(t *testing.T, whole, dir string, d harm.Done) bool {
 			end = uint64(record.end)
 		}
 	}
-	return len(is)%vfs.Sector == 0 && uint64(len(is)) >= end && bytes.Equal(is[:end], was[:end]) && end >= mark.Said().End
+	return len(is)%vfs.Sector == 0 && uint64(len(is)) >= end && bytes.Equal(is[:end], was[:end]) &&
+		end >= mark.Said().End
 }
 
 func mustRead(t *testing.T, name string) []byte {
@@ -65,7 +66,8 @@ func reversibleRecords(b []byte) (list []reversibleRecord) {
 		if size == 0 || types.Decode(b[at+8:at+8+size], block) != nil {
 			break
 		}
-		r := reversibleRecord{at: at, end: (at + 8 + size + vfs.Sector - 1) / vfs.Sector * vfs.Sector, num: block.BlockNum()}
+		r := reversibleRecord{at: at, end: (at + 8 + size + vfs.Sector - 1) / vfs.Sector * vfs.Sector,
+			num: block.BlockNum()}
 		list, at = append(list, r), r.end
 	}
 	return list

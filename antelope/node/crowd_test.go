@@ -56,7 +56,8 @@ func (c Crowd) play() {
 	}
 	go func() {
 		most := int64(0)
-		for end := time.Now().Add(time.Minute); most < int64(c.Size) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); most < int64(c.Size) &&
+			time.Now().Before(end); time.Sleep(time.Millisecond) {
 			most = max(most, open.Load())
 		}
 		if most == int64(c.Size) {

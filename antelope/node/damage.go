@@ -81,7 +81,8 @@ var storedParts = []part{
 		is: func(err error) bool { return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrFault) },
 	},
 	{
-		name: "the state history", option: "state-history-dir", folder: func(o *Options) string { return o.History.Dir },
+		name: "the state history", option: "state-history-dir",
+		folder: func(o *Options) string { return o.History.Dir },
 		remedy: "The chain is sound without it. Stop the node; `tarn history verify` names all that is damaged in " +
 			"the folder, and `tarn history repair` mends what can be mended. " +
 			"Restore what cannot be mended from a copy",

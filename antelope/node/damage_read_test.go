@@ -25,7 +25,8 @@ func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
 		"the traces":        {[]error{fmt.Errorf("/srv/a/file: offset 5: %w", slicefile.ErrCorrupt)}, "tarn history verify"},
 	} {
 		var log bytes.Buffer
-		n := &Node{o: Options{Log: logging.New(logging.Options{Err: &log}).Logger(""), StateDir: "/srv/a", BlocksDir: "/srv/a", History: &History{}, Traces: &tracelog.Options{}}}
+		n := &Node{o: Options{Log: logging.New(logging.Options{Err: &log}).Logger(""), StateDir: "/srv/a",
+			BlocksDir: "/srv/a", History: &History{}, Traces: &tracelog.Options{}}}
 		if n.noteDamage(nil) || n.noteDamage(store.ErrNotFound) || n.damage.err() != nil || log.Len() > 0 {
 			t.Fatalf("nothing is damaged: %s", log.String())
 		}

@@ -109,7 +109,8 @@ func (m *metrics) sums() blockSums {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	p, s, in := &m.produced, &m.speculative, &m.incoming
-	return blockSums{p.blocks, in.blocks, p.transactions, in.transactions, p.total - p.idle + s.total - s.idle + in.time}
+	return blockSums{p.blocks, in.blocks, p.transactions, in.transactions,
+		p.total - p.idle + s.total - s.idle + in.time}
 }
 
 func (v *shown) read() {
@@ -224,7 +225,8 @@ func (v *shown) peers() []dashboard.Panel {
 	}
 	return []dashboard.Panel{
 		{Group: group, Title: "From and to peers", Unit: dashboard.BitsSecond, Series: []dashboard.Series{
-			bits("in", func() uint64 { return v.network.BytesIn }), bits("out", func() uint64 { return v.network.BytesOut }),
+			bits("in", func() uint64 { return v.network.BytesIn }),
+			bits("out", func() uint64 { return v.network.BytesOut }),
 		}},
 		{Group: group, Title: "Peers", Unit: dashboard.Count, Series: []dashboard.Series{
 			v.number("outgoing", func() float64 { return float64(v.network.Peers + v.network.BlockProducers) }),
@@ -299,14 +301,23 @@ func (v *shown) history() []dashboard.Panel {
 func (v *shown) figures() []dashboard.Figure {
 	const group = "Chain"
 	return append(v.watch.Figures(), []dashboard.Figure{
-		{Group: group, Title: "Newest block", Unit: dashboard.Count, Value: func() float64 { return float64(v.head.Num) }},
-		{Group: group, Title: "Last irreversible block", Unit: dashboard.Count, Value: func() float64 { return float64(v.head.IrreversibleNum) }},
-		{Group: group, Title: "Produced by", Unit: dashboard.Text, Words: func() string { return v.head.Producer.String() }},
-		{Group: group, Title: "Caught up in", Unit: dashboard.Seconds, Help: "At the pace of the last minute", Value: v.catchUp},
+		{Group: group, Title: "Newest block", Unit: dashboard.Count,
+			Value: func() float64 { return float64(v.head.Num) }},
+		{Group: group, Title: "Last irreversible block", Unit: dashboard.Count,
+			Value: func() float64 { return float64(v.head.IrreversibleNum) }},
+		{Group: group, Title: "Produced by", Unit: dashboard.Text,
+			Words: func() string { return v.head.Producer.String() }},
+		{Group: group, Title: "Caught up in", Unit: dashboard.Seconds, Help: "At the pace of the last minute",
+			Value: v.catchUp},
 		{Group: group, Title: "Missed blocks", Unit: dashboard.Count,
-			Help: "Since the node began to serve; metrics say whose", Value: func() float64 { return float64(v.all.missed) }},
-		{Group: group, Title: "Late blocks", Unit: dashboard.Count, Help: "By more than a second", Value: func() float64 { return float64(v.all.late) }},
-		{Group: group, Title: "Missing votes", Unit: dashboard.Count, Help: "In certificates of new blocks; metrics say whose", Value: func() float64 { return float64(v.m.certificates.missingVotes()) }},
-		{Group: group, Title: "Switches of forks", Unit: dashboard.Count, Value: func() float64 { return float64(v.forks) }},
+			Help:  "Since the node began to serve; metrics say whose",
+			Value: func() float64 { return float64(v.all.missed) }},
+		{Group: group, Title: "Late blocks", Unit: dashboard.Count, Help: "By more than a second",
+			Value: func() float64 { return float64(v.all.late) }},
+		{Group: group, Title: "Missing votes", Unit: dashboard.Count,
+			Help:  "In certificates of new blocks; metrics say whose",
+			Value: func() float64 { return float64(v.m.certificates.missingVotes()) }},
+		{Group: group, Title: "Switches of forks", Unit: dashboard.Count,
+			Value: func() float64 { return float64(v.forks) }},
 	}...)
 }

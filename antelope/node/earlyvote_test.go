@@ -67,7 +67,8 @@ func TestFinalizersVoteBeforeABlockIsExecuted(t *testing.T) {
 	}
 	votes := make(chan finality.Vote, 9)
 	v, err := n.vote(&finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"),
-		Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(0)}}, prod.Vote, func(x *finality.Vote) { votes <- *x }, o.Log)
+		Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(0)}}, prod.Vote,
+		func(x *finality.Vote) { votes <- *x }, o.Log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,7 +131,8 @@ func within(t *testing.T, what string, done <-chan error) {
 func TestABlockThatNeverEndsGivesWayToABetterOne(t *testing.T) {
 	s := serveProper(t, false)
 	head := s.Node.Chain().Head()
-	x, b := endlessBlock(t, s.Node, s.peers, head.Header.Timestamp+1), nextBlock(t, s.Node, s.peers, head.Header.Timestamp+9)
+	x, b := endlessBlock(t, s.Node, s.peers, head.Header.Timestamp+1),
+		nextBlock(t, s.Node, s.peers, head.Header.Timestamp+9)
 	first := s.applies(t, x)
 	select {
 	case err := <-first:

@@ -44,14 +44,16 @@ func failures(
 				if what == "good" && call == "send_transaction" {
 					signature = "SIG_K1_111111111111111111111111111111111111111111111111111111111111111116uk5ne"
 				}
-				body := fmt.Sprintf(`{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}`,
+				body := fmt.Sprintf(
+					`{"signatures":["%s"],"compression":"none","packed_context_free_data":"","packed_trx":"%s"}`,
 					signature, hex.EncodeToString(packed.PackedTrx))
 				path := call
 				switch call {
 				case "send_transaction2":
 					body = `{"return_failure_trace":false,"retry_trx":false,"transaction":` + body + `}`
 				case "send_transaction2 true":
-					path, body = "send_transaction2", `{"return_failure_trace":true,"retry_trx":false,"transaction":`+body+`}`
+					path, body = "send_transaction2",
+						`{"return_failure_trace":true,"retry_trx":false,"transaction":`+body+`}`
 				}
 				status, answer, err := n.Ask(ctx, "/v1/chain/"+path, body)
 				if err != nil {

@@ -71,7 +71,8 @@ func createKey(out io.Writer, file string, console bool) error {
 		return err
 	}
 	if err := writePrivately(file, text); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("file %s exists already, and may have a key that is in use: name another file, or move that one away", file)
+		return fmt.Errorf(
+			"file %s exists already, and may have a key that is in use: name another file, or move that one away", file)
 	} else if err != nil {
 		return fmt.Errorf("write the key: %w", err)
 	}

@@ -74,8 +74,8 @@ func (is role) text(first bool) string {
 	case is == pending:
 		return "This node votes as a finalizer: its key is in the pending policy, which becomes the active one"
 	case first:
-		return "This node has the key of a finalizer, and does not vote with it yet: the key is in no policy of the chain. " +
-			"Register and activate it (regfinkey, actfinkey)"
+		return "This node has the key of a finalizer, and does not vote with it yet: the key is in no policy of the " +
+			"chain. Register and activate it (regfinkey, actfinkey)"
 	}
 	return "This node no longer votes as a finalizer: its key has left the policies of the chain"
 }
@@ -100,6 +100,7 @@ func (l *late) note(x ballot, now time.Time) {
 		return
 	}
 	l.log.Warn(fmt.Sprintf("This node's finalizers did not vote for %d blocks, up to #%d: votes are slower than blocks. Each vote "+
-		"waits until it is on the disk of finalizers-dir: see whether that disk is slow", l.blocks, types.BlockNum(x.state.ID)))
+		"waits until it is on the disk of finalizers-dir: see whether that disk is slow", l.blocks,
+		types.BlockNum(x.state.ID)))
 	l.blocks, l.said = 0, now
 }

@@ -16,7 +16,8 @@ func TestTheRoleOfAFinalizerIsSaidWhenItChanges(t *testing.T) {
 	var log bytes.Buffer
 	mine := types.BLSPublicKey{1}
 	r := roles{log: slog.New(slog.NewTextHandler(&log, nil)), keys: []types.BLSPublicKey{mine}}
-	with := &types.FinalizerPolicy{Generation: 2, Finalizers: []types.Finalizer{{Key: types.BLSPublicKey{7}}, {Key: mine}}}
+	with := &types.FinalizerPolicy{Generation: 2,
+		Finalizers: []types.Finalizer{{Key: types.BLSPublicKey{7}}, {Key: mine}}}
 	without := &types.FinalizerPolicy{Generation: 1, Finalizers: []types.Finalizer{{Key: types.BLSPublicKey{7}}}}
 	for i, step := range []struct {
 		state *finality.State
@@ -32,7 +33,8 @@ func TestTheRoleOfAFinalizerIsSaidWhenItChanges(t *testing.T) {
 	} {
 		log.Reset()
 		r.tell(step.state)
-		if text := log.String(); step.want == "" && text != "" || !strings.Contains(text, step.want) || strings.Count(text, "\n") > 1 {
+		if text := log.String(); step.want == "" && text != "" || !strings.Contains(text, step.want) ||
+			strings.Count(text, "\n") > 1 {
 			t.Errorf("step %d: %q, want %q", i, text, step.want)
 		}
 	}
@@ -50,7 +52,8 @@ func TestBallotsThatAreDroppedAreSaid(t *testing.T) {
 		l.note(ballot{state: new(finality.State)}, now)
 	}
 	l.note(ballot{state: new(finality.State)}, now.Add(sayLate))
-	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "for 1 blocks") || !strings.Contains(text, "for 3 blocks") {
+	if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "for 1 blocks") ||
+		!strings.Contains(text, "for 3 blocks") {
 		t.Errorf("said %q", text)
 	}
 }

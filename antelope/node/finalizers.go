@@ -54,7 +54,8 @@ func (n *Node) vote(
 		return nil, err
 	}
 	v := &voter{own: own, fork: n.chain.Fork(), certified: n.certifiedBlock, count: count, tell: tell, log: n.o.Log,
-		queue: make(chan ballot, waitingBallots), late: late{log: n.o.Log}, roles: roles{log: n.o.Log, keys: own.Keys()}}
+		queue: make(chan ballot, waitingBallots), late: late{log: n.o.Log},
+		roles: roles{log: n.o.Log, keys: own.Keys()}}
 	if root := n.chain.Fork().Root(); n.chain.Head().PrecedesProper() && root.Finality != nil {
 		own.Begin(finality.Safety{Lock: finality.Remember(root.Finality.Ref())})
 	}
@@ -118,8 +119,8 @@ func (v *voter) run(ctx context.Context) {
 			return
 		case x := <-v.queue:
 			if err := v.take(x); err != nil {
-				v.log.Error(fmt.Sprintf("A finalizer of this node cannot vote: %v. No vote leaves before it is durable: "+
-					"make room on the disk of finalizers-dir, or repair it", err))
+				v.log.Error(fmt.Sprintf("A finalizer of this node cannot vote: %v. No vote leaves before it is "+
+					"durable: make room on the disk of finalizers-dir, or repair it", err))
 			}
 		}
 	}

@@ -74,7 +74,10 @@ func produceForAll(o *producer.Options, n *Node, p *chaintest.Peers) {
 
 // serveBlocks serves a node that produces for all peers, until the last irreversible block is so many
 // blocks on, or the time is over. It tells how many blocks that has gone on.
-func serveBlocks(t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration, during func()) uint32 {
+func serveBlocks(
+	t *testing.T, o Options, p *chaintest.Peers, votes *finalizer.Options, want uint32, atMost time.Duration,
+	during func(),
+) uint32 {
 	t.Helper()
 	n := startAt(t, o, p)
 	po := producer.Defaults()
@@ -134,7 +137,8 @@ func TestFinalizersOfANodeMakeBlocksIrreversible(t *testing.T) {
 
 func TestKeysOfFinalizersAreCheckedBeforeTheStart(t *testing.T) {
 	one, other := chaintest.FinalizerKey(0), chaintest.FinalizerKey(1)
-	if k, err := parseFinalizer(one.Public().String() + "=KEY:" + one.Text()); err != nil || k.Public() != one.Public() {
+	if k, err := parseFinalizer(one.Public().String() + "=KEY:" + one.Text()); err != nil ||
+		k.Public() != one.Public() {
 		t.Errorf("a key as it should be: %v", err)
 	}
 	for spec, want := range map[string]string{

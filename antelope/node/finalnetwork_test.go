@@ -46,7 +46,8 @@ type finalNode struct {
 func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode {
 	t.Helper()
 	o := options(t.TempDir(), engine.Options{})
-	o.Genesis, o.Log = &p.Genesis, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	o.Genesis, o.Log = &p.Genesis,
+		slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	n := &finalNode{Node: startAt(t, o, p)}
 	n.policy = n.Chain().Head().Finality.Finalizers
 	po, no := producer.Defaults(), p2p.DefaultOptions()
@@ -210,7 +211,8 @@ func checkPauseAtBlock(t *testing.T, address string) {
 		return true
 	}
 	is, num := 0, uint32(0)
-	for lead := uint32(6); lead < 100 && is != http.StatusCreated; lead *= 2 { // the order may come when the block is there
+	// the order may come when the block is there
+	for lead := uint32(6); lead < 100 && is != http.StatusCreated; lead *= 2 {
 		num = headNum(t, address) + lead
 		is = order(t, address, "pause_at_block", fmt.Sprintf(`{"block_num":%d}`, num))
 	}

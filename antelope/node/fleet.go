@@ -61,7 +61,8 @@ const fleetNote = "fleet"
 
 // begin gives an empty state that of the fleet's newest snapshot.
 func (m *members) begin(ctx context.Context) error {
-	m.n.o.Log.Info("Starting from the fleet's newest snapshot, this may take a significant amount of time", "fleet", m.n.o.Fleet.Stream.Name)
+	m.n.o.Log.Info("Starting from the fleet's newest snapshot, this may take a significant amount of time",
+		"fleet", m.n.o.Fleet.Stream.Name)
 	if err := m.n.forgetReversible(); err != nil {
 		return fmt.Errorf("forget the reversible blocks from before the snapshot: %w", err)
 	}
@@ -82,7 +83,8 @@ func (m *members) begin(ctx context.Context) error {
 		return err
 	}
 	if _, _, logged := m.n.log.Head(); logged {
-		return errors.New("the block log is not empty, as it must be where a replica begins: start with --delete-all-blocks")
+		return errors.New(
+			"the block log is not empty, as it must be where a replica begins: start with --delete-all-blocks")
 	}
 	if err := m.n.log.Reset(m.n.chain.ID(), m.n.chain.Head().BlockNum+1); err != nil {
 		return fmt.Errorf("begin the block log: %w", err)
@@ -93,15 +95,16 @@ func (m *members) begin(ctx context.Context) error {
 	if err := m.n.finishLater(); err != nil {
 		return err
 	}
-	watch.Done("Finished initialization from the fleet's snapshot", "block", m.n.chain.Head().BlockNum, "id", m.n.chain.Head().ID)
+	watch.Done("Finished initialization from the fleet's snapshot", "block", m.n.chain.Head().BlockNum,
+		"id", m.n.chain.Head().ID)
 	return nil
 }
 
 // replicaMark is a file in the folder of a state history that a replica has begun.
 const replicaMark = "begun-by-a-replica"
 
-// beginHistory goes on with a state history that has the snapshot's block. Another one that a replica has begun is given up, as
-// nobody tells what came between; one of a node's is the operator's to give up.
+// beginHistory goes on with a state history that has the snapshot's block. Another one that a replica has begun is
+// given up, as nobody tells what came between; one of a node's is the operator's to give up.
 func (m *members) beginHistory() error {
 	h := m.n.history
 	if h == nil {
@@ -117,7 +120,8 @@ func (m *members) beginHistory() error {
 		if gap == nil || !marked {
 			return gap
 		}
-		m.n.o.Log.Warn("The state history does not go on from the fleet's snapshot: it is deleted, and begins again with the snapshot's block",
+		m.n.o.Log.Warn("The state history does not go on from the fleet's snapshot: it is deleted, and begins again "+
+			"with the snapshot's block",
 			"block", m.n.chain.Head().BlockNum, "reason", gap)
 		if err := h.Clear(); err != nil {
 			return fmt.Errorf("give up the state history from before the snapshot: %w", err)
@@ -126,11 +130,14 @@ func (m *members) beginHistory() error {
 	if marked {
 		return nil
 	}
-	return vfs.WriteDurably(vfs.OS, mark, []byte("A replica deletes this state history when it has to begin again with a newer snapshot.\n"))
+	return vfs.WriteDurably(vfs.OS, mark,
+		[]byte("A replica deletes this state history when it has to begin again with a newer snapshot.\n"))
 }
 
 // serve publishes, or follows, until ctx ends. run begins a goroutine that the node waits for; fail ends the node.
-func (m *members) serve(ctx context.Context, p *producer.Producer, answer stream.Answerer, run func(func()), fail func(error)) {
+func (m *members) serve(
+	ctx context.Context, p *producer.Producer, answer stream.Answerer, run func(func()), fail func(error),
+) {
 	switch follower := m.part.Follower(); {
 	case m.origin != nil:
 		m.origin.Serve(p.Do)
@@ -152,9 +159,11 @@ func (m *members) serve(ctx context.Context, p *producer.Producer, answer stream
 	}
 }
 
-// flush lets the fleet have the newest blocks, for a while at most: what is irreversible is not told again after a start.
+// flush lets the fleet have the newest blocks, for a while at most: what is irreversible is not told again after a
+// start.
 func (m *members) flush() {
-	for told, head := (fleet.Point{}), m.newest(); told != head; told, head = head, m.newest() { // the writer may be ending one
+	// the writer may be ending one
+	for told, head := (fleet.Point{}), m.newest(); told != head; told, head = head, m.newest() {
 		m.part.Flush(head)
 	}
 }

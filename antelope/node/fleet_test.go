@@ -34,9 +34,11 @@ type joined struct {
 // startMember starts nodeos, or a replica, in a folder, and waits until it says where its API is.
 func startMember(t *testing.T, dir string, replica bool, args ...string) *joined {
 	t.Helper()
-	m := &joined{t: t, out: new(buffer), ended: make(chan error, 1), args: append([]string{"--config-dir", filepath.Join(dir, "config"),
-		"--data-dir", filepath.Join(dir, "data"), "--http-server-address", "127.0.0.1:0", "--p2p-listen-endpoint", "127.0.0.1:0",
-		"--plugin", "eosio::chain_api_plugin", "--plugin", "eosio::producer_api_plugin"}, args...)}
+	m := &joined{t: t, out: new(buffer), ended: make(chan error, 1),
+		args: append([]string{"--config-dir", filepath.Join(dir, "config"),
+			"--data-dir", filepath.Join(dir, "data"), "--http-server-address", "127.0.0.1:0",
+			"--p2p-listen-endpoint", "127.0.0.1:0",
+			"--plugin", "eosio::chain_api_plugin", "--plugin", "eosio::producer_api_plugin"}, args...)}
 	if err := os.MkdirAll(filepath.Join(dir, "config"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +139,8 @@ func (m *joined) newAccount(name string) []byte {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return fmt.Appendf(nil, `{"signatures":["%s"],"compression":0,"packed_context_free_data":"","packed_trx":"%x"}`, s, x.Append(nil))
+	return fmt.Appendf(nil, `{"signatures":["%s"],"compression":0,"packed_context_free_data":"","packed_trx":"%x"}`, s,
+		x.Append(nil))
 }
 
 // same demands that two give the same answer, as soon as they stand at the same block.
@@ -158,7 +161,8 @@ func same(t *testing.T, a, b *joined, path, body string) {
 // itself when either of them was killed.
 func TestAReplicaAnswersAsItsNode(t *testing.T) {
 	dir := t.TempDir()
-	produce := append(allHistories(), "--enable-stale-production", "--producer-name", "eosio", "--plugin", "eosio::producer_plugin",
+	produce := append(allHistories(), "--enable-stale-production", "--producer-name", "eosio",
+		"--plugin", "eosio::producer_plugin",
 		"--signature-provider", config.DevelopmentKey, "--fleet-embedded", "--fleet-listen", "127.0.0.1:0")
 	n := startMember(t, filepath.Join(dir, "node"), false, produce...)
 	at := n.line(`NATS server listens.*address=(\S+)`)
@@ -181,7 +185,8 @@ func TestAReplicaAnswersAsItsNode(t *testing.T) {
 	for _, call := range []string{
 		"get_account " + `{"account_name":"alice"}`, "get_account " + `{"account_name":"nobody"}`,
 		"get_raw_abi " + `{"account_name":"eosio"}`, "get_producer_schedule {}", "get_activated_protocol_features {}",
-		"get_consensus_parameters {}", "get_table_by_scope " + `{"code":"eosio"}`, "send_transaction {}", "push_block {}",
+		"get_consensus_parameters {}", "get_table_by_scope " + `{"code":"eosio"}`, "send_transaction {}",
+		"push_block {}",
 	} {
 		path, body, _ := strings.Cut(call, " ")
 		same(t, n, r, "/v1/chain/"+path, body)
@@ -202,7 +207,8 @@ func TestAReplicaAnswersAsItsNode(t *testing.T) {
 		}
 	}
 	traced(block)
-	if status, answer := r.ask("/v1/chain/send_transaction", string(r.newAccount("alice"))); status != http.StatusInternalServerError ||
+	if status, answer := r.ask("/v1/chain/send_transaction",
+		string(r.newAccount("alice"))); status != http.StatusInternalServerError ||
 		!strings.Contains(answer, "account_name_exists_exception") {
 		t.Errorf("an account that exists is made again: %d %s", status, answer)
 	}
@@ -237,18 +243,21 @@ func TestAReplicaAnswersAsItsNode(t *testing.T) {
 // allHistories has a node keep all histories.
 func allHistories() []string {
 	return []string{"--plugin", "eosio::trace_api_plugin", "--trace-no-abis", "--plugin", "eosio::state_history_plugin",
-		"--trace-history", "--chain-state-history", "--finality-data-history", "--state-history-endpoint", "127.0.0.1:0"}
+		"--trace-history", "--chain-state-history", "--finality-data-history",
+		"--state-history-endpoint", "127.0.0.1:0"}
 }
 
-// A state history that does not go on from the fleet's snapshot is given up if a replica has begun it, and is its owner's
-// otherwise.
+// A state history that does not go on from the fleet's snapshot is given up if a replica has begun it, and is its
+// owner's otherwise.
 func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
 	dir := t.TempDir()
 	node, replica := filepath.Join(dir, "node"), filepath.Join(dir, "replica")
 	start := func() (n *joined, at string) {
 		t.Helper()
-		n = startMember(t, node, false, append(allHistories(), "--enable-stale-production", "--producer-name", "eosio", "--plugin",
-			"eosio::producer_plugin", "--signature-provider", config.DevelopmentKey, "--fleet-embedded", "--fleet-listen", "127.0.0.1:0")...)
+		n = startMember(t, node, false,
+			append(allHistories(), "--enable-stale-production", "--producer-name", "eosio", "--plugin",
+				"eosio::producer_plugin", "--signature-provider", config.DevelopmentKey, "--fleet-embedded",
+				"--fleet-listen", "127.0.0.1:0")...)
 		return n, n.line(`NATS server listens.*address=(\S+)`)
 	}
 	n, at := start()
@@ -273,9 +282,11 @@ func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
 	ctx, done := context.WithTimeout(t.Context(), time.Minute)
 	defer done()
 	var out buffer
-	args := append([]string{"--config-dir", filepath.Join(replica, "config"), "--data-dir", filepath.Join(replica, "data"),
+	args := append([]string{"--config-dir", filepath.Join(replica, "config"),
+		"--data-dir", filepath.Join(replica, "data"),
 		"--http-server-address", "127.0.0.1:0"}, follow...)
-	if err := runAs(ctx, args, streams{&out, &out}, true); err == nil || !strings.Contains(out.String(), "--delete-state-history") {
+	if err := runAs(ctx, args, streams{&out, &out}, true); err == nil ||
+		!strings.Contains(out.String(), "--delete-state-history") {
 		t.Fatalf("with a node's history it ends with %v:\n%s", err, out.String())
 	}
 	if err := os.Rename(mark+".gone", mark); err != nil {
@@ -310,7 +321,8 @@ func TestOptionsOfAReplicaAreChecked(t *testing.T) {
 	if err == nil {
 		t.Fatal("it starts")
 	}
-	for _, want := range []string{"producer-name has no meaning for a replica", "trace-no-abis is not set", "no NATS server is named",
+	for _, want := range []string{"producer-name has no meaning for a replica", "trace-no-abis is not set",
+		"no NATS server is named",
 		`the fleet's name "a b"`, "needs its key"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
@@ -318,7 +330,8 @@ func TestOptionsOfAReplicaAreChecked(t *testing.T) {
 	}
 	out = buffer{}
 	err = run(t.Context(), []string{"--config-dir", dir, "--data-dir", dir, "--fleet-user", "me"}, streams{&out, &out})
-	if err == nil || !strings.Contains(out.String(), "fleet-user has no meaning without fleet-server or fleet-embedded") {
+	if err == nil ||
+		!strings.Contains(out.String(), "fleet-user has no meaning without fleet-server or fleet-embedded") {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }

@@ -169,7 +169,9 @@ func TestGenesisIntrinsicsMustBeKnown(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := parseSettings(t, "genesis-intrinsic = verify_rsa\ngenesis-intrinsic = sha256\n").options()
-	if err == nil || !strings.Contains(err.Error(), `genesis-intrinsic: "verify_rsa", "sha256" is no function of a fork that this program has; those are verify_rsa_sha256_sig`) {
+	if err == nil ||
+		!strings.Contains(err.Error(),
+			`genesis-intrinsic: "verify_rsa", "sha256" is no function of a fork that this program has; those are verify_rsa_sha256_sig`) {
 		t.Errorf("%v", err)
 	}
 }

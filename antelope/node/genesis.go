@@ -85,7 +85,8 @@ func (s *settings) reports() (done bool, err error) {
 		return true, err
 	}
 	if g == nil {
-		return true, admin.NewBadOption("Block log at '%s' does not contain a genesis state, it only has the chain-id.", filepath.Join(dir, "blocks.log"))
+		return true, admin.NewBadOption("Block log at '%s' does not contain a genesis state, it only has the chain-id.",
+			filepath.Join(dir, "blocks.log"))
 	}
 	text := variant.AppendIndented(nil, g.AppendJSON(nil))
 	if s.Bool("print-genesis-json") {

@@ -109,14 +109,17 @@ func (s *settings) history() (*History, error) {
 	if address := h.Server.Address; address != "" {
 		errs = append(errs, isAddress("state-history-endpoint", address))
 	}
-	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") || s.Has("state-history-stride") || s.Has("max-retained-history-files")
+	parted := s.Has("state-history-retained-dir") || s.Has("state-history-archive-dir") ||
+		s.Has("state-history-stride") || s.Has("max-retained-history-files")
 	if keep := s.optional("state-history-log-retain-blocks"); keep != nil {
 		if h.Retain = *keep; *keep < leastHistory {
 			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
 		}
 		if parted {
-			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
-				" state-history-archive-dir, state-history-stride or max-retained-history-files"))
+			errs = append(errs,
+				admin.NewBadOption(
+					"state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
+						" state-history-archive-dir, state-history-stride or max-retained-history-files"))
 		}
 		return h, errors.Join(errs...)
 	}

@@ -81,7 +81,8 @@ func (t *historyTool) open(dir string, write bool) (unlock func() error, err err
 // repairs them meanwhile. Both may be in one folder.
 func (n *Node) lockFolder(dir string) error {
 	dir = filepath.Clean(dir)
-	if _, held := n.histories[dir]; held || dir == filepath.Clean(n.o.BlocksDir) || dir == filepath.Clean(n.o.StateDir) {
+	if _, held := n.histories[dir]; held || dir == filepath.Clean(n.o.BlocksDir) ||
+		dir == filepath.Clean(n.o.StateDir) {
 		return nil
 	}
 	lock, err := lockHistory(dir, true)
@@ -98,7 +99,8 @@ func (n *Node) lockFolder(dir string) error {
 // read reads all, and shows how far it is.
 func (t *historyTool) read(c *cobra.Command, found func(integrity.Finding)) (integrity.Counts, error) {
 	var counts integrity.Counts
-	p := lifecycle.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history", 10*time.Second)
+	p := lifecycle.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history",
+		10*time.Second)
 	var done uint64
 	total := t.bytes()
 	report := integrity.Reporter{Found: found, Read: func(bytes int64) error {

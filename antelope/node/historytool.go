@@ -135,7 +135,8 @@ func printFinding(w io.Writer, f integrity.Finding) {
 }
 
 func historyVerifyCommand() *cobra.Command {
-	c := &cobra.Command{Use: "verify DIR", Short: "Read all of a history and check every entry and index", Args: oneFolder,
+	c := &cobra.Command{Use: "verify DIR", Short: "Read all of a history and check every entry and index",
+		Args: oneFolder,
 		Long: `Read all entries of a history, unpack and decode them, and check their order, the ids of blocks
 where two files have them, the indexes and the marks. Each piece of damage is printed as soon as it
 is found. Nothing is changed. What a crash left, and the next start mends, is no damage.`}

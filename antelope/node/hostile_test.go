@@ -167,7 +167,8 @@ func TestHonestPeersHearBlocksBesideHostileOnes(t *testing.T) {
 		}
 		t.Logf("%s: 99th percentile %v of %d, quiet %v", attack.name, best, blocks, quiet)
 		if best > most || blocks < least {
-			t.Errorf("%s: the 99th percentile of %d blocks' delays is %v, want %v at most", attack.name, blocks, best, most)
+			t.Errorf("%s: the 99th percentile of %d blocks' delays is %v, want %v at most",
+				attack.name, blocks, best, most)
 		}
 	}
 	for end := time.Now().Add(time.Minute); v.most.Load() < 1000 && time.Now().Before(end); {

@@ -249,7 +249,8 @@ func (o *ordeal) survive(kills int, settle func(*job)) {
 		o.judge(lines)
 		if !killed {
 			if n := len(lines); n == 0 || !strings.HasPrefix(lines[n-1], "done "+o.c.final.String()) {
-				o.t.Fatalf("after %d kills the node did not arrive at block %s: %v", o.kills, o.c.final, lines[max(0, n-1):])
+				o.t.Fatalf("after %d kills the node did not arrive at block %s: %v",
+					o.kills, o.c.final, lines[max(0, n-1):])
 			}
 			o.whole = min(o.whole, time.Since(begun))
 			if after == 0 {

@@ -44,7 +44,8 @@ func startPlace(t *testing.T, p *chaintest.Peers, blocks []*types.SignedBlock, r
 	t.Helper()
 	o := options(t.TempDir(), engine.Options{})
 	o.Genesis = &p.Genesis
-	o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})).With("node", r.listen)
+	o.Log = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})).
+		With("node", r.listen)
 	n := &networked{Node: mustStart(t, o)}
 	for _, b := range blocks {
 		if err := give(n.Chain(), b); err != nil {

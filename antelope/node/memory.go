@@ -54,7 +54,8 @@ func (m *shares) bound(o *Options, p *producer.Options, given func(option string
 		e.LimitBytes = m.State &^ (1<<20 - 1)
 		said = append(said,
 			fmt.Sprintf(
-				"The state may grow to %d MiB, less than chain-state-db-size-mb: database-map-mode = %s keeps all of it in memory",
+				"The state may grow to %d MiB, less than chain-state-db-size-mb: database-map-mode = %s keeps all of "+
+					"it in memory",
 				e.LimitBytes>>20, e.Mode))
 	}
 	return said

@@ -19,7 +19,8 @@ func TestSharesLeaveRoom(t *testing.T) {
 			t.Errorf("of %d bytes the node takes %d", total, sum)
 		}
 		if m.keys+m.queue >= m.Heap {
-			t.Errorf("of %d bytes Go's heap gets %d, keys %d and waiting transactions %d", total, m.Heap, m.keys, m.queue)
+			t.Errorf("of %d bytes Go's heap gets %d, keys %d and waiting transactions %d",
+				total, m.Heap, m.keys, m.queue)
 		}
 		if m.State >= total {
 			t.Errorf("of %d bytes a state in memory gets %d", total, m.State)
@@ -47,13 +48,16 @@ func TestSharesAreForWhatWasNotGiven(t *testing.T) {
 	}{
 		"nothing": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30}, private: 512 << 20,
 			most: 8 << 30, queue: 128 << 20, said: "1024 MiB as /sys/fs/cgroup/memory.max says"},
-		"private memory": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30, PrivateBytes: 7 << 20}, private: 7 << 20, most: 8 << 30, queue: 128 << 20},
+		"private memory": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30, PrivateBytes: 7 << 20},
+			private: 7 << 20, most: 8 << 30, queue: 128 << 20},
 		"a queue": {engine: engine.Options{Kind: engine.Page, LimitBytes: 8 << 30},
 			given: "incoming-transaction-queue-size-mb", private: 512 << 20, most: 8 << 30, queue: 1 << 30},
 		"heap": {engine: engine.Options{Kind: engine.Page, Mode: modes[2], LimitBytes: 8 << 30},
 			private: 512 << 20, most: 640 << 20, queue: 128 << 20, said: "The state may grow to 640 MiB"},
-		"locked, small": {engine: engine.Options{Kind: engine.Page, Mode: modes[3], LimitBytes: 100 << 20}, private: 512 << 20, most: 100 << 20, queue: 128 << 20},
-		"pebble":        {engine: engine.Options{Kind: engine.Pebble, LimitBytes: 8 << 30}, most: 8 << 30, queue: 128 << 20, said: "Go's heap 512"},
+		"locked, small": {engine: engine.Options{Kind: engine.Page, Mode: modes[3], LimitBytes: 100 << 20},
+			private: 512 << 20, most: 100 << 20, queue: 128 << 20},
+		"pebble": {engine: engine.Options{Kind: engine.Pebble, LimitBytes: 8 << 30}, most: 8 << 30, queue: 128 << 20,
+			said: "Go's heap 512"},
 	} {
 		m, o, p := share(container), Options{Engine: c.engine}, producer.Options{QueueBytes: 1 << 30}
 		said := strings.Join(m.bound(&o, &p, func(option string) bool { return option == c.given }), "\n")

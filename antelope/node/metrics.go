@@ -351,8 +351,9 @@ func (n *Node) scheduledCount() uint64 {
 // newMetrics returns the metrics of a node that begins to serve, and has them told what
 // happens. Of h only the versions are used.
 func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *metrics {
-	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduledCount, blocksTimes: newBlocksTimes(), answers: newAnswers(),
-		fleet: n.fleet.part}
+	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduledCount, blocksTimes: newBlocksTimes(),
+		answers: newAnswers(),
+		fleet:   n.fleet.part}
 	if network != nil {
 		m.network = network.Metrics
 	}

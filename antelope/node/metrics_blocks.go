@@ -17,7 +17,8 @@ type blocksTimes struct{ apply, late, produce *exposition.Histogram }
 
 func newBlocksTimes() blocksTimes {
 	return blocksTimes{
-		apply: exposition.NewHistogram(exposition.Durations()...), late: exposition.NewHistogram(exposition.Durations()...),
+		apply:   exposition.NewHistogram(exposition.Durations()...),
+		late:    exposition.NewHistogram(exposition.Durations()...),
 		produce: exposition.NewHistogram(exposition.Durations()...),
 	}
 }

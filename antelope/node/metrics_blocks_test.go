@@ -144,7 +144,8 @@ func TestTheDashboardShowsWhatTheMetricsCount(t *testing.T) {
 	for name, want := range map[string][2]float64{
 		"Answers: all": {20, 20}, "Answers: errors (500 and above)": {20, 20},
 		"Time for an answer: median": {0.01, 0.025}, "Time for an answer: longest": {0.02, 0.02},
-		"From and to peers: in": {8, 8}, "Peers: incoming": {3, 3}, "Longest round trip to a peer: longest": {0.003, 0.003},
+		"From and to peers: in": {8, 8}, "Peers: incoming": {3, 3},
+		"Longest round trip to a peer: longest":      {0.003, 0.003},
 		"Changed since the last checkpoint: changed": {11, 11},
 	} {
 		of := series[name]

@@ -183,7 +183,8 @@ func TestMetricsHaveTheNamesOfNodeos(t *testing.T) {
 		{"nodeos_p2p_latency", "bbbbbbb", 3e6},
 		{"nodeos_p2p_latency", "aaaaaaa", 0}, {"nodeos_p2p_connection_number", "aaaaaaa", 3},
 		{"nodeos_p2p_connection_start_time", "aaaaaaa", 5e9},
-		{"nodeos_p2p_peer_addr", "a \"name\"\n:9876", 0}, {"nodeos_info", "0000cafe", 1}, {"tarn_durable_block_num", "", 60},
+		{"nodeos_p2p_peer_addr", "a \"name\"\n:9876", 0}, {"nodeos_info", "0000cafe", 1},
+		{"tarn_durable_block_num", "", 60},
 		{"tarn_state_info", "mapped_private", 1}, {"tarn_state_info", "transparent_huge_pages", 1},
 		{"tarn_state_dirty_bytes", "", 11}, {"tarn_state_private_bytes", "", 12}, {"tarn_checkpoints_total", "", 3},
 	} {

@@ -12,8 +12,9 @@ import (
 // Each folder that grows is watched, whatever disk it is on.
 func TestAllFoldersThatGrowAreWatched(t *testing.T) {
 	dir := t.TempDir()
-	s := parseSettings(t, "plugin = eosio::state_history_plugin\nplugin = eosio::trace_api_plugin\ntrace-no-abis = true\n"+
-		"state-history-dir = "+filepath.Join(dir, "told")+"\ntrace-dir = "+filepath.Join(dir, "traces")+"\n")
+	s := parseSettings(t,
+		"plugin = eosio::state_history_plugin\nplugin = eosio::trace_api_plugin\ntrace-no-abis = true\n"+
+			"state-history-dir = "+filepath.Join(dir, "told")+"\ntrace-dir = "+filepath.Join(dir, "traces")+"\n")
 	var said bytes.Buffer
 	s.log = slog.New(slog.NewTextHandler(&said, nil))
 	o, err := s.options()

@@ -115,7 +115,8 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if n.chain, err = chain.Open(n.store, co); err != nil {
 		return n, err
 	}
-	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
+	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked,
+		Saved: n.clearUnfinishedMark})
 	n.chain.Subscribe(chain.Hooks{Irreversible: n.irreversible})
 	if err := errors.Join(n.openHistory(), n.openTraces()); err != nil {
 		return n, err
@@ -150,7 +151,8 @@ func (n *Node) openLogs() (err error) {
 		durable = func() uint32 { return n.firstNeededBlock() - 1 }
 	}
 	n.reversible, err = blocklog.OpenReversible(blocklog.ReversibleOptions{
-		Dir: n.o.BlocksDir, FS: countingFS(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log, Mend: n.o.Follower,
+		Dir: n.o.BlocksDir, FS: countingFS(n.o.Blocks.FS, &n.written.reversible), Durable: durable, Logger: n.o.Log,
+		Mend: n.o.Follower,
 	})
 	if err != nil {
 		return fmt.Errorf("open the reversible blocks: %w", err)
@@ -368,7 +370,8 @@ func (n *Node) checkSnapshot(r *snapshot.Reader) (types.Checksum256, error) {
 		return id, fmt.Errorf(
 			"Block log is provided with snapshot but does not contain the head block from the snapshot nor a block "+
 				"right after it: "+
-				"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log away from %s",
+				"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log "+
+				"away from %s",
 			head.BlockNum, n.log.First(), last, n.o.BlocksDir)
 	}
 	return id, nil
@@ -380,7 +383,8 @@ func (n *Node) checkSnapshot(r *snapshot.Reader) (types.Checksum256, error) {
 // the loading had begun stay when it begins again (Leap: controller_impl::replay).
 func (n *Node) forgetReversible() error {
 	if blocks := n.reversible.Len(); blocks > 0 {
-		n.o.Log.Warn("Starting from a snapshot without a block log: the reversible blocks are dropped", "blocks", blocks)
+		n.o.Log.Warn("Starting from a snapshot without a block log: the reversible blocks are dropped",
+			"blocks", blocks)
 		if err := n.reversible.Reset(); err != nil {
 			return err
 		}
@@ -446,7 +450,8 @@ func (n *Node) Start(ctx context.Context) error {
 		defer moreProcessors()()
 	}
 	err := n.chain.Resume(ctx, n.reversibleBlocks(), func(p chain.Progress) {
-		watch.Items(uint64(p.Block-start), uint64(max(head, start)-start), "block", p.Block, "transactions", p.Transactions)
+		watch.Items(uint64(p.Block-start), uint64(max(head, start)-start), "block", p.Block,
+			"transactions", p.Transactions)
 		if p.Finished {
 			n.checkpointDue()
 		}
@@ -455,7 +460,8 @@ func (n *Node) Start(ctx context.Context) error {
 		return remedy(err)
 	}
 	h := n.chain.Head()
-	watch.Done(fmt.Sprintf("Blockchain started; head block is #%d", h.BlockNum), "id", h.ID, "lib", n.store.Irreversible())
+	watch.Done(fmt.Sprintf("Blockchain started; head block is #%d", h.BlockNum), "id", h.ID,
+		"lib", n.store.Irreversible())
 	if n.o.IntegrityHashOnStart {
 		return n.logIntegrityHash()
 	}
@@ -518,7 +524,8 @@ func (n *Node) save() error {
 			}
 			errs = append(errs, err)
 		}
-		if head := n.chain.Head(); n.chain.Spring() { // Spring's words for the head that a start goes on from, which scripts look for
+		// Spring's words for the head that a start goes on from, which scripts look for
+		if head := n.chain.Head(); n.chain.Spring() {
 			n.o.Log.Info(fmt.Sprintf("Writing chain_head block %d %s", head.BlockNum, head.ID))
 		}
 		errs = append(errs, n.checkpointNow())

@@ -40,7 +40,8 @@ type Options struct {
 	Traces   *tracelog.Options // nil for none
 	DeepMind io.Writer         // told all that the chain does, a line at a time; nil for nothing
 	Fleet    *member.Options   // nil for none
-	Recovery time.Duration     // how long the blocks after the last checkpoint may take to be applied again; 0 for any time
+	// how long the blocks after the last checkpoint may take to be applied again; 0 for any time
+	Recovery time.Duration
 
 	IntegrityHashOnStart bool
 	IntegrityHashOnStop  bool

@@ -132,7 +132,8 @@ func TestStartsThatLeapRefusesAreRefused(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		"snapshot, not empty":  {func(o *Options) { o.Snapshot = c.mid }, "Snapshot can only be used to initialize an empty database: start without --snapshot"},
+		"snapshot, not empty": {func(o *Options) { o.Snapshot = c.mid },
+			"Snapshot can only be used to initialize an empty database: start without --snapshot"},
 		"snapshot and genesis": {func(o *Options) { o.Snapshot, o.Genesis = c.mid, &c.genesis }, "--snapshot is incompatible with --genesis-json"},
 		"no snapshot":          {func(o *Options) { o.Replay, o.Snapshot = true, "nowhere.bin" }, "Cannot load snapshot, nowhere.bin does not exist"},
 		"snapshot of a chain":  {func(o *Options) { o.Replay, o.Snapshot, o.BlocksDir = true, c.mid, other.BlocksDir }, "does not match the chain ID"},
@@ -357,7 +358,8 @@ func TestAHardReplayThatWasInterruptedBeginsAgain(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if err := os.WriteFile(filepath.Join(o.BlocksDir, blocklog.LogName+".tmp"), []byte("half"), 0o644); err != nil {
+				if err := os.WriteFile(filepath.Join(o.BlocksDir, blocklog.LogName+".tmp"), []byte("half"),
+					0o644); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -126,7 +126,8 @@ func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 	no.Listen, no.Peers, no.Log, no.MaxNodesPerHost = []string{at[1]}, l.peers, log, 10
 	no.MaxClients = l.clients
 	ctx, cancel := context.WithCancel(t.Context())
-	n, err := node.Open(ctx, node.Options{StateDir: filepath.Join(dir, "state"), BlocksDir: filepath.Join(dir, "blocks"),
+	n, err := node.Open(ctx, node.Options{StateDir: filepath.Join(dir, "state"),
+		BlocksDir:    filepath.Join(dir, "blocks"),
 		SnapshotsDir: po.SnapshotsDir, Log: log, Genesis: l.genesis, Snapshot: l.snapshot,
 		Recovery: 50 * time.Millisecond, History: l.history,
 		Engine: engine.Options{Kind: engine.Page, Mode: engine.Modes()[1], LimitBytes: 8 << 30, GuardBytes: 64 << 20}})
@@ -239,7 +240,8 @@ func tellsOfItself(t *testing.T, ctx context.Context, n *oracle.Node, transactio
 	nextBlock(t, ctx, n) // the last transactions are in the block that is being made
 	// A block is the head before it counts, and a checkpoint takes its time.
 	missing := lacksMetrics(t, ctx, n, transactions)
-	for end := time.Now().Add(time.Minute); missing != "" && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); missing != "" &&
+		time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		missing = lacksMetrics(t, ctx, n, transactions)
 	}
 	if missing != "" {

@@ -204,7 +204,8 @@ func (l *invocation) live(ctx context.Context) error {
 	}
 	err := l.once(ctx, false)
 	for (errors.Is(err, stream.ErrBeginAgain) || errors.Is(err, stream.ErrInterrupted)) && ctx.Err() == nil {
-		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot", "reason", err)
+		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot",
+			"reason", err)
 		member.Rest(ctx)
 		err = l.once(ctx, true)
 	}

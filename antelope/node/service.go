@@ -208,7 +208,9 @@ func (n *Node) server(
 		c.Forward = n.fleet.ask
 	}
 	if h.Plugins&rpc.TestControl != 0 {
-		k := &killer{log: n.o.Log, end: end, head: func() types.BlockTimestamp { return n.chain.Head().Header.Timestamp }}
+		k := &killer{log: n.o.Log, end: end, head: func() types.BlockTimestamp {
+			return n.chain.Head().Header.Timestamp
+		}}
 		n.chain.Subscribe(k.hooks())
 		c.Kill = k.kill
 	}
@@ -226,7 +228,9 @@ func (n *Node) server(
 	server := dialect.New(o, rpc.Faults)
 	api = rpc.New(c)
 	return server, errors.Join(api.Register(server),
-		server.Add(healthEndpoints(func() error { return cmp.Or(health.ready(time.Now()), n.fleet.behind(health.head().Num)) })...))
+		server.Add(healthEndpoints(func() error {
+			return cmp.Or(health.ready(time.Now()), n.fleet.behind(health.head().Num))
+		})...))
 }
 
 // httpLog takes the lines of the API.

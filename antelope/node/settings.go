@@ -81,7 +81,8 @@ func joinUnrepeated(found error, more ...error) error {
 func isAddress(option, address string) error {
 	_, port := dialect.SplitHostPort(address)
 	if _, err := net.LookupPort("tcp", port); port == "" || err != nil {
-		return admin.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888", option, address)
+		return admin.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888",
+			option, address)
 	}
 	return nil
 }
@@ -185,7 +186,8 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		o.Kind = engine.Page
 	}
 	if o.Kind == engine.Page && o.LimitBytes > 0 && o.GuardBytes >= o.LimitBytes {
-		return o, admin.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d", o.GuardBytes>>20, o.LimitBytes>>20)
+		return o, admin.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d",
+			o.GuardBytes>>20, o.LimitBytes>>20)
 	}
 	// The one there is holds also if its state is deleted before it is opened.
 	return o, nil
@@ -203,7 +205,8 @@ func (s *settings) chain() (o chain.Options, err error) {
 		NotifyBilling:        s.Bool("disable-ram-billing-notify-checks"),
 		GenesisIntrinsics:    s.Texts("genesis-intrinsic"), MissingIntrinsics: s.Bool("allow-missing-intrinsics"),
 		Policy: execute.Policy{
-			Leeway: s.signedDuration("subjective-cpu-leeway-us", time.Microsecond), GreylistLimit: uint32(s.Uint("greylist-limit")),
+			Leeway:        s.signedDuration("subjective-cpu-leeway-us", time.Microsecond),
+			GreylistLimit: uint32(s.Uint("greylist-limit")),
 		},
 	}
 	var names, lists, features, intrinsics error
@@ -263,7 +266,9 @@ func (s *settings) checkpoints() (map[uint32]types.Checksum256, error) {
 			continue
 		}
 		if other, ok := known[num]; ok && other != id {
-			errs = append(errs, admin.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s", num, other, id))
+			errs = append(errs,
+				admin.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s",
+					num, other, id))
 		}
 		known[num] = id
 	}
@@ -314,8 +319,10 @@ func (s *settings) monitor(o *Options) (*space.Monitor, error) {
 		folders[i] = filepath.Clean(folders[i])
 	}
 	return space.New(space.Options{
-		Interval: s.unsignedDuration("resource-monitor-interval-seconds", time.Second), Threshold: s.Uint("resource-monitor-space-threshold"),
-		Absolute: s.Uint("resource-monitor-space-absolute-gb"), KeepRunning: s.Bool("resource-monitor-not-shutdown-on-threshold-exceeded"),
+		Interval:     s.unsignedDuration("resource-monitor-interval-seconds", time.Second),
+		Threshold:    s.Uint("resource-monitor-space-threshold"),
+		Absolute:     s.Uint("resource-monitor-space-absolute-gb"),
+		KeepRunning:  s.Bool("resource-monitor-not-shutdown-on-threshold-exceeded"),
 		WarningEvery: s.Uint("resource-monitor-warning-interval"), Log: s.log,
 	}, folders...)
 }

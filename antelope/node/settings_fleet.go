@@ -27,8 +27,9 @@ func (s *settings) fleet() (*member.Options, error) {
 			KeepBytes: int64(s.Uint("fleet-keep-mb")) << 20, Verify: s.Bool("fleet-verify"),
 			Folder: s.Text("fleet-folder"),
 		},
-		Memory: int64(s.Uint("fleet-memory-mb")) << 20, SnapshotEvery: s.unsignedDuration("fleet-snapshot-minutes", time.Minute),
-		Replica: s.replica, MostLag: s.Uint("fleet-max-lag"),
+		Memory:        int64(s.Uint("fleet-memory-mb")) << 20,
+		SnapshotEvery: s.unsignedDuration("fleet-snapshot-minutes", time.Minute),
+		Replica:       s.replica, MostLag: s.Uint("fleet-max-lag"),
 	}
 	var errs []error
 	if embedded {
@@ -38,7 +39,8 @@ func (s *settings) fleet() (*member.Options, error) {
 		f.Stream.Servers = nil
 		f.Embedded = &server.Options{Dir: filepath.Join(s.DataDir, "fleet"), Listen: s.Text("fleet-listen")}
 	} else if s.Has("fleet-listen") {
-		errs = append(errs, admin.NewBadOption("fleet-listen is the address of the server of fleet-embedded, which is not given"))
+		errs = append(errs,
+			admin.NewBadOption("fleet-listen is the address of the server of fleet-embedded, which is not given"))
 	}
 	if err := f.Validate(); err != nil {
 		errs = append(errs, admin.NewBadOption("fleet: %s", err))
@@ -48,7 +50,8 @@ func (s *settings) fleet() (*member.Options, error) {
 
 // withoutFleet refuses options of a fleet where none is named.
 func (s *settings) withoutFleet() error {
-	for _, name := range []string{"fleet-listen", "fleet-credentials", "fleet-nkey", "fleet-user", "fleet-ca", "fleet-cert", "fleet-folder"} {
+	for _, name := range []string{"fleet-listen", "fleet-credentials", "fleet-nkey", "fleet-user", "fleet-ca",
+		"fleet-cert", "fleet-folder"} {
 		if s.Has(name) {
 			return admin.NewBadOption("%s has no meaning without fleet-server or fleet-embedded", name)
 		}
@@ -67,10 +70,12 @@ func (s *settings) path(option string) string {
 // follow makes options those of a replica: blocks come from the fleet alone.
 func (s *settings) follow(out *Services) error {
 	var errs []error
-	for _, name := range []string{"producer-name", "signature-provider", "snapshot", "genesis-json", "genesis-timestamp",
+	for _, name := range []string{"producer-name", "signature-provider", "snapshot", "genesis-json",
+		"genesis-timestamp",
 		"replay-blockchain", "hard-replay-blockchain", "truncate-at-block", "trace-history-debug-mode"} {
 		if s.Given(name) {
-			errs = append(errs, admin.NewBadOption("%s has no meaning for a replica: its state and its blocks come from the fleet", name))
+			errs = append(errs, admin.NewBadOption("%s has no meaning for a replica: its state and its blocks come "+
+				"from the fleet", name))
 		}
 	}
 	if s.irreversible() {

@@ -64,13 +64,17 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 func (s *settings) producer(o *Options) (p producer.Options, malformed []string, err error) {
 	p = producer.Options{
 		StaleProduction: s.Bool("enable-stale-production"), Paused: s.Bool("pause-on-startup"),
-		MaxTransactionTime: s.signedDuration("max-transaction-time", time.Millisecond), MaxIrreversibleAge: s.signedDuration("max-irreversible-block-age", time.Second),
-		MaxReversible: uint32(s.Uint("max-reversible-blocks")), VotePause: s.unsignedDuration("production-pause-vote-timeout-ms", time.Millisecond),
-		ProduceOffset: s.unsignedDuration("produce-block-offset-ms", time.Millisecond), MaxBlockCPU: s.unsignedDuration("max-block-cpu-usage-threshold-us", time.Microsecond),
-		MaxBlockNet: s.Uint("max-block-net-usage-threshold-bytes"), Leeway: s.signedDuration("subjective-cpu-leeway-us", time.Microsecond),
-		MaxFailures: uint32(s.Uint("subjective-account-max-failures")), FailureWindow: uint32(s.Uint("subjective-account-max-failures-window-size")),
-		DecayTime:    s.unsignedDuration("subjective-account-decay-time-minutes", time.Minute),
-		NoP2PBilling: s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
+		MaxTransactionTime: s.signedDuration("max-transaction-time", time.Millisecond),
+		MaxIrreversibleAge: s.signedDuration("max-irreversible-block-age", time.Second),
+		MaxReversible:      uint32(s.Uint("max-reversible-blocks")),
+		VotePause:          s.unsignedDuration("production-pause-vote-timeout-ms", time.Millisecond),
+		ProduceOffset:      s.unsignedDuration("produce-block-offset-ms", time.Millisecond),
+		MaxBlockCPU:        s.unsignedDuration("max-block-cpu-usage-threshold-us", time.Microsecond),
+		MaxBlockNet:        s.Uint("max-block-net-usage-threshold-bytes"), Leeway: s.signedDuration("subjective-cpu-leeway-us", time.Microsecond),
+		MaxFailures:   uint32(s.Uint("subjective-account-max-failures")),
+		FailureWindow: uint32(s.Uint("subjective-account-max-failures-window-size")),
+		DecayTime:     s.unsignedDuration("subjective-account-decay-time-minutes", time.Minute),
+		NoP2PBilling:  s.Bool("disable-subjective-p2p-billing"), NoAPIBilling: s.Bool("disable-subjective-api-billing"),
 		QueueBytes: s.Uint("incoming-transaction-queue-size-mb") << 20, GreylistLimit: uint32(s.Uint("greylist-limit")),
 		SnapshotsDir: o.SnapshotsDir, NoTransactions: !s.Bool("api-accept-transactions") &&
 			!s.Bool("p2p-accept-transactions"), Irreversible: s.irreversible(),
@@ -122,7 +126,8 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 		}
 		k, err := parseFinalizer(spec)
 		if err != nil {
-			mistakes = errors.Join(mistakes, admin.NewBadOption("signature-provider number %d, %s: %s", i+1, shownFinalizer(spec), err.Error()))
+			mistakes = errors.Join(mistakes,
+				admin.NewBadOption("signature-provider number %d, %s: %s", i+1, shownFinalizer(spec), err.Error()))
 			continue
 		}
 		o.Keys = append(o.Keys, k)
@@ -131,7 +136,8 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 	case len(o.Keys) == 0:
 		return nil, mistakes
 	case s.irreversible():
-		mistakes = errors.Join(mistakes, admin.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
+		mistakes = errors.Join(mistakes,
+			admin.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
 	}
 	return o, mistakes
 }
@@ -140,8 +146,8 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 func parseFinalizer(spec string) (*crypto.BLSPrivateKey, error) {
 	public, private, ok := strings.Cut(spec, "=KEY:")
 	if !ok {
-		return nil, errors.New("<public key>=KEY:<private key> is expected: a key of a finalizer needs KEY: before PVT_BLS_..., " +
-			"and KEOSD: is not possible, because no wallet has such a key")
+		return nil, errors.New("<public key>=KEY:<private key> is expected: a key of a finalizer needs KEY: before " +
+			"PVT_BLS_..., and KEOSD: is not possible, because no wallet has such a key")
 	}
 	want, err := types.ParseBLSPublicKey(strings.TrimRight(public, "="))
 	if err != nil {
@@ -179,16 +185,22 @@ func (s *settings) voteThreads() int {
 
 func (s *settings) network() p2p.Options {
 	return p2p.Options{
-		Listen: s.Texts("p2p-listen-endpoint"), Server: s.Texts("p2p-server-address"), Peers: s.Texts("p2p-peer-address"),
+		Listen: s.Texts("p2p-listen-endpoint"), Server: s.Texts("p2p-server-address"),
+		Peers:           s.Texts("p2p-peer-address"),
 		MaxNodesPerHost: int(s.Int("p2p-max-nodes-per-host")), AcceptTransactions: s.Bool("p2p-accept-transactions"),
-		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), GossipEndpoints: s.Texts("p2p-bp-gossip-endpoint"), AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
-		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"), MaxClients: uint32(s.Uint("max-clients")),
-		CleanupPeriod: s.signedDuration("connection-cleanup-period", time.Second), MaxCleanupTime: s.unsignedDuration("max-cleanup-time-msec", time.Millisecond),
-		DedupExpire: s.unsignedDuration("p2p-dedup-cache-expire-time-sec", time.Second), Threads: int(s.Uint("net-threads")),
-		SyncFetchSpan: uint32(s.Uint("sync-fetch-span")), SyncPeerLimit: uint32(s.Uint("sync-peer-limit")),
+		AutoBPPeers: s.Texts("p2p-auto-bp-peer"), GossipEndpoints: s.Texts("p2p-bp-gossip-endpoint"),
+		AgentName: s.Text("agent-name"), Allowed: s.Texts("allowed-connection"),
+		PeerKeys: s.Texts("peer-key"), PeerPrivateKeys: s.Texts("peer-private-key"),
+		MaxClients:     uint32(s.Uint("max-clients")),
+		CleanupPeriod:  s.signedDuration("connection-cleanup-period", time.Second),
+		MaxCleanupTime: s.unsignedDuration("max-cleanup-time-msec", time.Millisecond),
+		DedupExpire:    s.unsignedDuration("p2p-dedup-cache-expire-time-sec", time.Second),
+		Threads:        int(s.Uint("net-threads")),
+		SyncFetchSpan:  uint32(s.Uint("sync-fetch-span")), SyncPeerLimit: uint32(s.Uint("sync-peer-limit")),
 		ReadWatermark: s.Bool("use-socket-read-watermark"), PeerLogFormat: s.Text("peer-log-format"),
 		KeepAlive:   s.signedDuration("p2p-keepalive-interval-ms", time.Millisecond),
-		VoteThreads: s.voteThreads(), DisableNacks: s.Bool("p2p-disable-block-nack"), Log: s.logs.Logger("net_plugin_impl"),
+		VoteThreads: s.voteThreads(), DisableNacks: s.Bool("p2p-disable-block-nack"),
+		Log:    s.logs.Logger("net_plugin_impl"),
 		Limits: p2p.DefaultLimits(),
 	}
 }
@@ -212,9 +224,12 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	}
 	readers := s.readers(producing)
 	h.API = rpc.Config{
-		Version: v.Number, VersionString: v.Short, FullVersion: v.Full, MaxResponseTime: s.signedDuration("http-max-response-time-ms", time.Millisecond),
-		ABITime: s.unsignedDuration("abi-serializer-max-time-ms", time.Millisecond), Verbose: s.Bool("verbose-http-errors"),
-		NoTransactions: !s.Bool("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(), Log: s.logs.Logger("http_plugin"),
+		Version: v.Number, VersionString: v.Short, FullVersion: v.Full,
+		MaxResponseTime: s.signedDuration("http-max-response-time-ms", time.Millisecond),
+		ABITime:         s.unsignedDuration("abi-serializer-max-time-ms", time.Millisecond),
+		Verbose:         s.Bool("verbose-http-errors"),
+		NoTransactions:  !s.Bool("api-accept-transactions"), ReadOnly: readers > 0, Irreversible: s.irreversible(),
+		Log: s.logs.Logger("http_plugin"),
 	}
 	h.Track = s.tracking()
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
@@ -262,8 +277,9 @@ func (s *settings) tracking() Tracking {
 	t := Tracking{Authorizers: s.Bool("enable-account-queries")}
 	if gb := s.Uint("transaction-finality-status-max-storage-size-gb"); gb > 0 {
 		t.Finality = &finality.Options{
-			MaxBytes: gb << 30, Success: s.unsignedDuration("transaction-finality-status-success-duration-sec", time.Second),
-			Failure: s.unsignedDuration("transaction-finality-status-failure-duration-sec", time.Second),
+			MaxBytes: gb << 30,
+			Success:  s.unsignedDuration("transaction-finality-status-success-duration-sec", time.Second),
+			Failure:  s.unsignedDuration("transaction-finality-status-failure-duration-sec", time.Second),
 		}
 	}
 	if gb := s.Uint("transaction-retry-max-storage-size-gb"); gb > 0 {
@@ -297,7 +313,8 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 	for _, spec := range s.Texts("http-category-address") {
 		name, address, ok := strings.Cut(spec, ",")
 		if !ok || name == "" {
-			err = errors.Join(err, admin.NewBadOption("http-category-address '%s' does not contain a required comma to separate the category and address", spec))
+			err = errors.Join(err, admin.NewBadOption("http-category-address '%s' does not contain a required comma "+
+				"to separate the category and address", spec))
 			continue
 		}
 		category, ok := rpc.ParseCategory(name)
@@ -306,7 +323,8 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 			continue
 		}
 		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
-			err = errors.Join(err, admin.NewBadOption("--plugin=%s is required for --http-category-address=%s", plugin, spec))
+			err = errors.Join(err, admin.NewBadOption("--plugin=%s is required for --http-category-address=%s",
+				plugin, spec))
 			continue
 		}
 		if !dialect.IsUnixSocket(address) {
@@ -317,7 +335,8 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 		}
 		host, port := dialect.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
-			err = errors.Join(err, admin.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
+			err = errors.Join(err,
+				admin.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
 			continue
 		}
 		hosts[port] = host

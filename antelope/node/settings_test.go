@@ -45,7 +45,8 @@ func parseSettings(t *testing.T, ini string, args ...string) *settings {
 	if err := os.WriteFile(filepath.Join(dir, "config.ini"), []byte(ini), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(append([]string{"--config-dir", dir, "--data-dir", dir}, args...), config.Environment{Dir: dir})
+	c, err := config.Load(append([]string{"--config-dir", dir, "--data-dir", dir}, args...),
+		config.Environment{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +381,8 @@ func TestOptionsOfAnotherEngineOrModeAreSaidToBeIdle(t *testing.T) {
 		{given, store.Stats{Engine: "page", Mode: "mapped_private"}, 0},
 	} {
 		got := parseSettings(t, c.ini).idle(c.state)
-		if len(got) != c.want || slices.ContainsFunc(got, func(s string) bool { return !strings.Contains(s, " has no effect: ") }) {
+		if len(got) != c.want ||
+			slices.ContainsFunc(got, func(s string) bool { return !strings.Contains(s, " has no effect: ") }) {
 			t.Errorf("%q of %q is idle in %+v", got, c.ini, c.state)
 		}
 	}
@@ -576,7 +578,8 @@ func TestABrokenPipeStopsANodeOnlyIfItIsItsOutput(t *testing.T) {
 	var log buffer
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir, "--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio",
+		ended <- run(context.Background(), []string{"--config-dir", dir, "--data-dir", dir,
+			"--p2p-listen-endpoint", "127.0.0.1:0", "-e", "-p", "eosio",
 			"--resource-monitor-not-shutdown-on-threshold-exceeded"}, streams{write, &log})
 	}()
 	log.await(t, "Produced block")
@@ -725,8 +728,10 @@ func TestAFullDiskIsNamedWithWhatHelps(t *testing.T) {
 }
 
 func TestAllMistakesInValuesAreToldAtOnce(t *testing.T) {
-	s := parseSettings(t, "actor-blacklist = A\nactor-blacklist = B\nkey-blacklist = C\ncheckpoint = D\nproducer-name = E\ngreylist-limit = 0\nsync-fetch-span = 0\n"+
-		"plugin = eosio::http_plugin\nplugin = eosio::trace_api_plugin\nhttp-server-address = http-category-address\nhttp-category-address = F", "--snapshot", "/nowhere")
+	s := parseSettings(t,
+		"actor-blacklist = A\nactor-blacklist = B\nkey-blacklist = C\ncheckpoint = D\nproducer-name = E\ngreylist-limit = 0\nsync-fetch-span = 0\n"+
+			"plugin = eosio::http_plugin\nplugin = eosio::trace_api_plugin\nhttp-server-address = http-category-address\nhttp-category-address = F",
+		"--snapshot", "/nowhere")
 	o, err := s.options()
 	_, e := s.services(&o, Version{})
 	err = errors.Join(err, e)

@@ -48,7 +48,8 @@ func TestKeysOfFinalizersAreMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said, _, err := springTool("bls", "create", "key", "-f", file); err != nil || said != "saving keys to "+file+"\n" {
+	if said, _, err := springTool("bls", "create", "key", "-f", file); err != nil ||
+		said != "saving keys to "+file+"\n" {
 		t.Fatalf("%q, %v", said, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {

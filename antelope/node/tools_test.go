@@ -49,7 +49,8 @@ func TestASnapshotIsWrittenAsJSON(t *testing.T) {
 	if err := tool.Execute(); err != nil {
 		t.Fatal(err)
 	}
-	tool.SetArgs([]string{"snapshot", "to-json", "-i", c.mid, "-o", out + ".not", "--chain-id", strings.Repeat("0", 64)})
+	tool.SetArgs([]string{"snapshot", "to-json", "-i", c.mid, "-o", out + ".not",
+		"--chain-id", strings.Repeat("0", 64)})
 	if err := tool.Execute(); err == nil || !strings.Contains(err.Error(), "does not match the chain ID") {
 		t.Errorf("another chain's id: %v", err)
 	}

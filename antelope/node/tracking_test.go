@@ -179,12 +179,14 @@ func tracks(t *testing.T, ctx context.Context, n *oracle.Node, s *sender) {
 	const send = "/v1/chain/send_transaction2"
 	awaitFollowers(t, ctx, n)
 	packed, id := s.newAccount("alice", time.Minute)
-	ask(t, ctx, n, send, `{"return_failure_trace":true,"retry_trx":false,"transaction":`+packed+`}`, http.StatusAccepted)
+	ask(t, ctx, n, send, `{"return_failure_trace":true,"retry_trx":false,"transaction":`+packed+`}`,
+		http.StatusAccepted)
 	awaitStatus(t, ctx, n, id, "IRREVERSIBLE")
 	awaitStatus(t, ctx, n, strings.Repeat("ab", 32), "UNKNOWN")
 
 	packed, id = s.newAccount("bob", time.Minute)
-	text := ask(t, ctx, n, send, `{"retry_trx":true,"retry_trx_num_blocks":1,"transaction":`+packed+`}`, http.StatusAccepted)
+	text := ask(t, ctx, n, send, `{"retry_trx":true,"retry_trx_num_blocks":1,"transaction":`+packed+`}`,
+		http.StatusAccepted)
 	got, block, num := processedTransaction(t, text)
 	if got != id || block == nil || num == 0 {
 		t.Errorf("at a depth of 1: %s", text)
@@ -248,7 +250,8 @@ func TestTrackingAnswersAsNodeosDoes(t *testing.T) {
 	s := newSender(t, &g, keys)
 	awaitFollowers(t, ctx, ours, theirs)
 	packed, id := s.newAccount("alice", time.Minute)
-	ask(t, ctx, theirs, "/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+packed+`}`, http.StatusAccepted)
+	ask(t, ctx, theirs, "/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+packed+`}`,
+		http.StatusAccepted)
 	later, otherID := s.newAccount("bob", time.Minute)
 	ask(t, ctx, ours, "/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+later+`}`, http.StatusAccepted)
 	for _, id := range []string{id, otherID} {

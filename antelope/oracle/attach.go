@@ -36,7 +36,8 @@ func (p *Peer) Drive(
 ) (executed, refused int, err error) {
 	d := &Driver{Node: n, ground: &live{Node: n}, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p, Say: say,
 		ctx: ctx, chain: chain,
-		keys: map[types.Name]Signer{}, pushes: json.NewEncoder(io.Discard), done: map[string]int{}, refused: map[string]int{}}
+		keys: map[types.Name]Signer{}, pushes: json.NewEncoder(io.Discard), done: map[string]int{},
+		refused: map[string]int{}}
 	err = w.Run(d, time.Now().Add(length))
 	return d.ok, d.bad, err
 }

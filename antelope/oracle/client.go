@@ -218,7 +218,8 @@ func (c *Client) AwaitHead(ctx context.Context, num uint32, irreversible bool) e
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for block %d, at %d (irreversible %d): %w", num, i.HeadNum, i.Irreversible, ctx.Err())
+			return fmt.Errorf("waiting for block %d, at %d (irreversible %d): %w",
+				num, i.HeadNum, i.Irreversible, ctx.Err())
 		case <-time.After(40 * time.Millisecond):
 		}
 	}

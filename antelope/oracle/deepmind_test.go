@@ -30,7 +30,8 @@ func TestOurDeepMindLogIsThatOfNodeos(t *testing.T) {
 			if w.Name != "mix" {
 				continue
 			}
-			if _, err := p.Record(t.Context(), w, seed, caseLength, filepath.Join(cases, w.Name), lines{t}); err != nil {
+			if _, err := p.Record(t.Context(), w, seed, caseLength, filepath.Join(cases, w.Name),
+				lines{t}); err != nil {
 				t.Fatal(err)
 			}
 		}

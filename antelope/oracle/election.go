@@ -228,7 +228,9 @@ func (e *election) action() ([]types.Action, func()) {
 		if e.One(6) {
 			return []types.Action{action(system, "unregprod", p, p)}, func() { e.left[p] = true }
 		}
-		return []types.Action{action(system, "undelegatebw", v, v, v, amount(), amount())}, func() { e.undelegated[v] = now }
+		return []types.Action{action(system, "undelegatebw", v, v, v, amount(), amount())}, func() {
+			e.undelegated[v] = now
+		}
 	case 6, 7:
 		to := v
 		if e.One(2) {

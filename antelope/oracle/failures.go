@@ -36,7 +36,8 @@ type failing struct {
 func (p *Peer) Failures(ctx context.Context, n *Node, seed uint64, chain types.Checksum256) ([]Failure, error) {
 	d := &Driver{Node: n, ground: &live{Node: n}, Rand: rand.New(rand.NewPCG(seed, 1)), Seed: seed, Peer: p,
 		Say: io.Discard, ctx: ctx, chain: chain,
-		keys: map[types.Name]Signer{}, pushes: json.NewEncoder(io.Discard), done: map[string]int{}, refused: map[string]int{}}
+		keys: map[types.Name]Signer{}, pushes: json.NewEncoder(io.Discard), done: map[string]int{},
+		refused: map[string]int{}}
 	list, err := d.failures()
 	if err != nil {
 		return nil, err
@@ -144,16 +145,20 @@ func (d *Driver) failingScripts() []failing {
 	fails("unprivileged", "set_privileged", accountOf(poor), number(1))
 	fails("bad pointer", "sha256", number(1<<31), number(16), pointer(scratchAt))
 	fails("bad iterator", "db_next_i64", number(5), pointer(scratchAt))
-	fails("nobody pays", "db_store_i64", nameOperand("s"), nameOperand("t"), number(0), number(1), pointer(scratchAt), number(8))
-	fails("poor pays", "db_store_i64", nameOperand("s"), nameOperand("t"), accountOf(poor), number(1), pointer(scratchAt), number(8))
+	fails("nobody pays", "db_store_i64", nameOperand("s"), nameOperand("t"), number(0), number(1),
+		pointer(scratchAt), number(8))
+	fails("poor pays", "db_store_i64", nameOperand("s"), nameOperand("t"), accountOf(poor), number(1),
+		pointer(scratchAt), number(8))
 	fails("context free only", "get_context_free_data", number(0), pointer(scratchAt), number(8))
 	fails("beyond the memory", "mix", number(1<<24), number(8))
 	fails("divided by 0", "op6e", number(1), number(0))
 	fails("too deep", "recurse", number(10000))
 	fails("bad hash", "assert_sha256", pointer(scratchAt), number(8), pointer(scratchAt))
 	fails("return value", "set_action_return_value", pointer(scratchAt), number(3000))
-	fails("secondary NaN", "db_idx_double_store", nameOperand("s"), nameOperand("t"), accountOf(scripted), number(1), pointer(registerAt-8))
-	fails("wrong size", "db_idx256_store", nameOperand("s"), nameOperand("t"), accountOf(scripted), number(1), pointer(scratchAt), number(7))
+	fails("secondary NaN", "db_idx_double_store", nameOperand("s"), nameOperand("t"), accountOf(scripted), number(1),
+		pointer(registerAt-8))
+	fails("wrong size", "db_idx256_store", nameOperand("s"), nameOperand("t"), accountOf(scripted), number(1),
+		pointer(scratchAt), number(7))
 	fails("no action", "get_action", number(7), number(0), pointer(scratchAt), number(8))
 	fails("no code", "send_inline", pointer(scratchAt), number(40))
 	fails("short inline", "send_inline", pointer(scratchAt), number(3))
@@ -183,12 +188,17 @@ func (d *Driver) failingTransactions() []failing {
 		signed("another's signature", d.Key(poor)),
 		signed("one signature more", own, d.Key(poor)),
 		signed("a signature twice", own, own),
-		edited("expired", func(t *types.Transaction) { t.Expiration = types.TimePointSec(time.Now().Add(-time.Minute).Unix()) }),
-		edited("expires late", func(t *types.Transaction) { t.Expiration = types.TimePointSec(time.Now().Add(10 * time.Hour).Unix()) }),
+		edited("expired",
+			func(t *types.Transaction) { t.Expiration = types.TimePointSec(time.Now().Add(-time.Minute).Unix()) }),
+		edited("expires late",
+			func(t *types.Transaction) { t.Expiration = types.TimePointSec(time.Now().Add(10 * time.Hour).Unix()) }),
 		edited("another fork", func(t *types.Transaction) { t.RefBlockPrefix++ }),
 		edited("little net", func(t *types.Transaction) { t.MaxNetUsageWords = 1 }),
-		{name: "own cpu limit", tx: Tx{Actions: []types.Action{d.script(spin)}, Edit: func(t *types.Transaction) { t.MaxCPUUsageMS = 5 }}},
-		{name: "poor", tx: Tx{Actions: []types.Action{action(system, "setcode", poor, poor, u8(0), u8(0), blob(scriptContract(func(string) bool { return true })))}}},
+		{name: "own cpu limit",
+			tx: Tx{Actions: []types.Action{d.script(spin)}, Edit: func(t *types.Transaction) { t.MaxCPUUsageMS = 5 }}},
+		{name: "poor",
+			tx: Tx{Actions: []types.Action{action(system, "setcode", poor, poor, u8(0), u8(0),
+				blob(scriptContract(func(string) bool { return true })))}}},
 		one("no code account", action(types.N("nobody"), "run", scripted)),
 		one("no actor", with(hello, level(types.N("nobody"), active))),
 		one("no permission", with(hello, level(scripted, "missing"))),
@@ -196,13 +206,20 @@ func (d *Driver) failingTransactions() []failing {
 		one("no authority", with(hello)),
 		one("account exists", newAccount(system, poor, d.simple(poor), d.simple(poor))),
 		one("name too long", newAccount(system, types.N("aaaaaaaaaaaaj"), d.simple(poor), d.simple(poor))),
-		one("weak authority", with(action(system, "updateauth", scripted, scripted, types.N("new"), types.N(active), weak), level(scripted, owner))),
-		one("own parent", with(action(system, "updateauth", scripted, scripted, types.N("new"), types.N("new"), d.simple(poor)), level(scripted, owner))),
-		one("another's authority", action(system, "updateauth", scripted, poor, types.N(active), types.N(owner), d.simple(poor))),
-		one("owner by active", action(system, "updateauth", scripted, scripted, types.N(owner), types.Name(0), d.simple(poor))),
+		one("weak authority",
+			with(action(system, "updateauth", scripted, scripted, types.N("new"), types.N(active), weak),
+				level(scripted, owner))),
+		one("own parent",
+			with(action(system, "updateauth", scripted, scripted, types.N("new"), types.N("new"), d.simple(poor)),
+				level(scripted, owner))),
+		one("another's authority",
+			action(system, "updateauth", scripted, poor, types.N(active), types.N(owner), d.simple(poor))),
+		one("owner by active",
+			action(system, "updateauth", scripted, scripted, types.N(owner), types.Name(0), d.simple(poor))),
 		one("links nothing", action(system, "linkauth", scripted, scripted, poor, types.N("a"), types.N("nobody"))),
 		one("unlinks nothing", action(system, "unlinkauth", scripted, scripted, poor, types.N("a"))),
-		one("deletes owner", with(action(system, "deleteauth", scripted, scripted, types.N(owner)), level(scripted, owner))),
+		one("deletes owner",
+			with(action(system, "deleteauth", scripted, scripted, types.N(owner)), level(scripted, owner))),
 		one("cancels nothing", action(system, "canceldelay", scripted, level(scripted, active), types.Checksum256{1})),
 		one("same code", setCode(scripted, scriptContract(func(string) bool { return true }))),
 		one("no module", setCode(poor, []byte("no module"))),

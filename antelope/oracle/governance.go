@@ -75,7 +75,8 @@ func runProducers(features int) func(d *Driver, until time.Time) error {
 			if err := d.Must(setCode(system, chaintest.SystemCode())); err != nil {
 				return err
 			}
-			if err := d.until(end, func() error { return propose(w.legacySchedule()) }); err != nil || features == never {
+			if err := d.until(end, func() error { return propose(w.legacySchedule()) }); err != nil ||
+				features == never {
 				return err
 			}
 			if err := d.deploy(system, "eosio.bios"); err != nil {
@@ -137,7 +138,8 @@ func (w *world) limitsStep() error {
 		return w.May(Tx{Actions: []types.Action{action(system, "setpriv", system, u, u8(w.Rand.IntN(2)))}})
 	case 3:
 		if w.One(2) {
-			return w.May(Tx{Actions: []types.Action{action(system, "setparams", system, raw(w.parameters().AppendV0(nil)))}})
+			return w.May(
+				Tx{Actions: []types.Action{action(system, "setparams", system, raw(w.parameters().AppendV0(nil)))}})
 		}
 	case 4:
 		p := account("perm", w.Rand.IntN(3))

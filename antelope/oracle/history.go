@@ -139,7 +139,8 @@ func (c *historyCompare) whole(x *chain.Chain) error {
 		return err
 	}
 	if want := c.rows[wholeState]; !bytes.Equal(got.Bytes(), want) {
-		return fmt.Errorf("%w: the whole state of block %d:\n%s", ErrDifferent, wholeState, differingRows(want, got.Bytes()))
+		return fmt.Errorf("%w: the whole state of block %d:\n%s", ErrDifferent, wholeState,
+			differingRows(want, got.Bytes()))
 	}
 	return nil
 }
@@ -213,7 +214,8 @@ func rowTexts(b []byte) (list []string) {
 			row := r.Bytes()
 			var first [8]byte
 			copy(first[:], row[min(1, len(row)):])
-			list = append(list, fmt.Sprintf("%s %s%s %x", name, sign, types.Name(binary.LittleEndian.Uint64(first[:])), row))
+			list = append(list,
+				fmt.Sprintf("%s %s%s %x", name, sign, types.Name(binary.LittleEndian.Uint64(first[:])), row))
 		}
 	}
 	return list

@@ -33,7 +33,8 @@ func chainOfABIs(t *testing.T, blocks, size int) string {
 		if _, err := rng.Read(abi); err != nil {
 			t.Fatal(err)
 		}
-		r.block(r.push(chaintest.Action(system, types.N("setabi"), system, serial.AppendBytes(system.Append(nil), abi))))
+		r.block(
+			r.push(chaintest.Action(system, types.N("setabi"), system, serial.AppendBytes(system.Append(nil), abi))))
 	}
 	if err := r.log.Close(); err != nil {
 		t.Fatal(err)
@@ -113,7 +114,8 @@ func TestEachServesThePrunedAndPartedHistoryOfTheOther(t *testing.T) {
 				if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 					t.Fatal(err)
 				}
-				sameFrames(t, what, frames(t, serveHistory(t, from, f.ours(copied), false).Addresses()[0].String()), theirs(dir))
+				sameFrames(t, what, frames(t, serveHistory(t, from, f.ours(copied), false).Addresses()[0].String()),
+					theirs(dir))
 			}
 			ours := t.TempDir()
 			if err := serveHistory(t, from, f.ours(ours), true).Close(); err != nil {
@@ -137,7 +139,8 @@ func sameFrames(t *testing.T, what string, ours, theirs [][]byte) {
 				at++
 			}
 			part := func(b []byte) []byte { return b[max(0, at-20):min(len(b), at+100)] }
-			t.Fatalf("%s: frame %d of %d, whose status is %x, differs from byte %d on:\n%d bytes here, %x\n%d of nodeos, %x",
+			t.Fatalf(
+				"%s: frame %d of %d, whose status is %x, differs from byte %d on:\n%d bytes here, %x\n%d of nodeos, %x",
 				what, i, len(ours), theirs[1], at, len(ours[i]), part(ours[i]), len(theirs[i]), part(theirs[i]))
 		}
 	}
@@ -198,7 +201,8 @@ func stateAtNodeos(t *testing.T, p *Peer, path, work string) []byte {
 	}
 	n, err := p.Start(t.Context(),
 		Config{Dir: work, Extra: []string{"--snapshot", path, "--plugin", "eosio::state_history_plugin",
-			"--state-history-endpoint", ports[0], "--chain-state-history", "--disable-replay-opts", "--read-only-threads", "0"}})
+			"--state-history-endpoint", ports[0], "--chain-state-history", "--disable-replay-opts",
+			"--read-only-threads", "0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,8 @@ func leap(t *testing.T, program string) *Peer {
 	p := &Peer{root: t.TempDir()}
 	path := p.Program()
 	script := fmt.Sprintf("#!/bin/sh\nshift\nexec '%s' \"$@\"\n", program)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(script), 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+		os.WriteFile(path, []byte(script), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -113,7 +114,8 @@ func (f *follower) compare(t *testing.T, p *Peer, peers *chaintest.Peers) {
 func forking(t *testing.T, seed uint64) *chaintest.Peers {
 	t.Helper()
 	peers, err := chaintest.NewPeers(4, seed, func() (store.Store, error) {
-		st, err := engine.Open(t.TempDir(), engine.Options{Kind: engine.Page, Mode: engine.Modes()[2], LimitBytes: 128 << 20})
+		st, err := engine.Open(t.TempDir(),
+			engine.Options{Kind: engine.Page, Mode: engine.Modes()[2], LimitBytes: 128 << 20})
 		if err == nil {
 			t.Cleanup(func() { st.Close() })
 		}

@@ -47,7 +47,8 @@ func historyCases(t *testing.T, p *Peer, some ...string) []string {
 			if *steeredOnly != "" && !slices.Contains(strings.Split(*steeredOnly, ","), w.Name) {
 				continue
 			}
-			if _, err := p.RecordSteered(t.Context(), w, seed, *historyAll, filepath.Join(cases, w.Name), lines{t}); err != nil {
+			if _, err := p.RecordSteered(t.Context(), w, seed, *historyAll, filepath.Join(cases, w.Name),
+				lines{t}); err != nil {
 				t.Fatal(err)
 			}
 		}

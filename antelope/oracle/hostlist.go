@@ -17,7 +17,8 @@ func hostFunctions() []hostFunction {
 	add := func(feature, text string) {
 		for _, line := range strings.Fields(text) {
 			name, signature, _ := strings.Cut(line, "(")
-			list = append(list, hostFunction{name: name, signature: strings.TrimSuffix(signature, ")"), feature: feature})
+			list = append(list,
+				hostFunction{name: name, signature: strings.TrimSuffix(signature, ")"), feature: feature})
 		}
 	}
 	add("", `is_feature_active(l:i) activate_feature(l) set_resource_limits(llll) get_resource_limits(liii)
@@ -105,10 +106,12 @@ func instructions() []hostFunction {
 	add(0xbf, 0xbf, "l:d")
 	loads := "iilfd" // of 0x28.. by the type that they give
 	for i, op := range []byte{0x28, 0x2c, 0x29, 0x2a, 0x2b} {
-		list = append(list, hostFunction{name: "load" + hex2(op), signature: "i:" + loads[i:i+1], code: []byte{op, 0, 4}})
+		list = append(list,
+			hostFunction{name: "load" + hex2(op), signature: "i:" + loads[i:i+1], code: []byte{op, 0, 4}})
 	}
 	for i, op := range []byte{0x36, 0x3a, 0x37, 0x38, 0x39} {
-		list = append(list, hostFunction{name: "store" + hex2(op), signature: "i" + loads[i:i+1], code: []byte{op, 0, 0}})
+		list = append(list,
+			hostFunction{name: "store" + hex2(op), signature: "i" + loads[i:i+1], code: []byte{op, 0, 0}})
 	}
 	return append(list,
 		hostFunction{name: "memory.size", signature: ":i", code: []byte{0x3f, 0}},

@@ -33,7 +33,8 @@ func runMix(d *Driver, until time.Time) error {
 	d.Rand.Shuffle(len(m.features), func(i, j int) { m.features[i], m.features[j] = m.features[j], m.features[i] })
 	// In the first three quarters of the time.
 	for range m.features {
-		m.at = append(m.at, d.ground.now().Add(time.Duration(d.Rand.Int64N(max(1, int64(until.Sub(d.ground.now())*3/4))))))
+		m.at = append(m.at,
+			d.ground.now().Add(time.Duration(d.Rand.Int64N(max(1, int64(until.Sub(d.ground.now())*3/4))))))
 	}
 	slices.SortFunc(m.at, time.Time.Compare)
 	if err := d.deployMultisig(); err != nil {
@@ -94,7 +95,8 @@ func (m *mix) script() error {
 	pick(m.Driver, mixParts())(g, s)
 	t := Tx{Delay: uint32(max(0, m.Rand.IntN(5)-2))}
 	if t.Delay > 0 && m.One(2) {
-		pick(m.Driver, []part{trapPart, memoryTrapPart, wrongDatabase, wrongInline, wrongDeferred, wildPart, failPart})(g, s)
+		pick(m.Driver, []part{trapPart, memoryTrapPart, wrongDatabase, wrongInline, wrongDeferred, wildPart,
+			failPart})(g, s)
 	}
 	if s.err != nil || len(s.b) > scriptMost {
 		return s.err
@@ -135,7 +137,8 @@ func (m *mix) next() error {
 	}
 	wasm := scriptContract(func(string) bool { return true })
 	for _, g := range m.scripts {
-		if err := m.May(Tx{Actions: []types.Action{with(setCode(g.account, wasm), level(g.account, owner))}}); err != nil {
+		if err := m.May(
+			Tx{Actions: []types.Action{with(setCode(g.account, wasm), level(g.account, owner))}}); err != nil {
 			return err
 		}
 		g.full = true

@@ -86,7 +86,8 @@ func (w *world) multisigStep(open *[]proposal) error {
 		t, need := w.inner()
 		p := proposal{pick(w.Driver, w.users), account("prop", w.Rand.IntN(1000)), need}
 		*open = append(*open, p)
-		return w.May(Tx{Actions: []types.Action{action(msig, "propose", p.proposer, p.proposer, p.name, list(need), t)}})
+		return w.May(
+			Tx{Actions: []types.Action{action(msig, "propose", p.proposer, p.proposer, p.name, list(need), t)}})
 	}
 	i := w.Rand.IntN(len(*open))
 	p := (*open)[i]

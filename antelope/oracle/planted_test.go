@@ -19,7 +19,8 @@ func TestPlantedFaultsInTheOrderOfRowsAreCaught(t *testing.T) {
 		t.Setenv("TARN_ORACLE_CASES", casesWithHistory(t, "code-all", "db-all"))
 	}
 	planted.Test(t, []planted.Fault{
-		{"a row that is removed and made again is only removed", "../state/notes.go", "fates[x.key].made == i {", "fates[x.key].made == i && !fates[x.key].gone {"},
+		{"a row that is removed and made again is only removed", "../state/notes.go", "fates[x.key].made == i {",
+			"fates[x.key].made == i && !fates[x.key].gone {"},
 		{"an ABI that is set to what it was is left out", "../state/state.go", "	if err := s.Accounts.note(n); err != nil {",
 			"	if was, err := s.ABI(n); err != nil || string(was) == string(abi) {\n		return err\n	}\n	if err := s.Accounts.note(n); err != nil {"},
 		{"what only an undone transaction touched is shown", "../state/notes.go", "	n.marks = n.marks[:len(n.marks)-1]\n	for i := mark;",

@@ -216,7 +216,8 @@ func rowPrinters() map[string]func(p *printer) {
 		},
 		chain + "dynamic_global_property_object": func(p *printer) { p.u64("global_action_sequence") },
 		chain + "block_summary_object":           func(p *printer) { p.hash("block_id") },
-		chain + "transaction_object":             func(p *printer) { p.value("expiration", new(types.TimePointSec)); p.hash("trx_id") },
+		chain +
+			"transaction_object": func(p *printer) { p.value("expiration", new(types.TimePointSec)); p.hash("trx_id") },
 		chain + "generated_transaction_object": func(p *printer) {
 			p.hash("trx_id")
 			p.name("sender")

@@ -13,7 +13,8 @@ type indexKind struct {
 }
 
 func indexKinds() []indexKind {
-	return []indexKind{{"i64", 0}, {"idx64", 1}, {"idx128", 2}, {"idx256", 4}, {"idx_double", 1}, {"idx_long_double", 2}}
+	return []indexKind{{"i64", 0}, {"idx64", 1}, {"idx128", 2}, {"idx256", 4}, {"idx_double", 1},
+		{"idx_long_double", 2}}
 }
 
 // function is the name of a function of the kind.
@@ -116,7 +117,8 @@ func (g *scripts) change(s *script, k indexKind, scope uint64, table types.Name)
 		s.call(k.function("update"), -1, slices.Concat([]operand{register(2), payer}, v)...)
 	}, func() {
 		v := value()
-		s.call(k.function("store"), 1, slices.Concat(where[1:], []operand{register(receiverRegister), number(primary)}, v)...)
+		s.call(k.function("store"), 1,
+			slices.Concat(where[1:], []operand{register(receiverRegister), number(primary)}, v)...)
 	})
 }
 
@@ -260,27 +262,32 @@ func (g *scripts) wrong(s *script) {
 			s.call(k.function("store"), 1, slices.Concat(where, []operand{number(0), number(77)}, key)...)
 		},
 		func() { // a key that is there, or will be the second time
-			s.call(k.function("store"), 1, slices.Concat(where, []operand{register(receiverRegister), number(5000)}, key)...)
-			s.call(k.function("store"), 1, slices.Concat(where, []operand{register(receiverRegister), number(5000)}, key)...)
+			s.call(k.function("store"), 1,
+				slices.Concat(where, []operand{register(receiverRegister), number(5000)}, key)...)
+			s.call(k.function("store"), 1,
+				slices.Concat(where, []operand{register(receiverRegister), number(5000)}, key)...)
 		},
 		func() { // another's row
 			s.call("db_find_i64", 2, accountOf(other), accountOf(other), nameOperand("digest"), number(1))
 			s.call("db_update_i64", -1, register(2), number(0), pointer(scratchAt), number(8))
 		},
 		func() {
-			s.call("db_idx_double_store", 1, number(0), nameOperand("tab"), register(receiverRegister), number(88), pointer(s.words(0x7ff8<<48)))
+			s.call("db_idx_double_store", 1, number(0), nameOperand("tab"), register(receiverRegister), number(88),
+				pointer(s.words(0x7ff8<<48)))
 		},
 		func() {
 			s.call("db_idx_long_double_lowerbound",
 				1, slices.Concat([]operand{accountOf(g.account)}, where, nan[:1], []operand{pointer(scratchAt)})...)
 		},
 		func() { // an iterator of a row that was removed
-			s.call("db_store_i64", 1, number(3), nameOperand("tab"), register(receiverRegister), number(1), pointer(scratchAt), number(4))
+			s.call("db_store_i64", 1, number(3), nameOperand("tab"), register(receiverRegister), number(1),
+				pointer(scratchAt), number(4))
 			s.call("db_remove_i64", -1, register(1))
 			s.call(pick(g.Driver, []string{"db_next_i64", "db_previous_i64"}), 1, register(1), pointer(scratchAt))
 		},
 		func() {
-			s.call("db_store_i64", 1, number(3), nameOperand("tab"), register(receiverRegister), number(1), number(65530), number(40))
+			s.call("db_store_i64", 1, number(3), nameOperand("tab"), register(receiverRegister), number(1),
+				number(65530), number(40))
 		},
 	})()
 }

@@ -89,7 +89,8 @@ func (g *scripts) curves(s *script) {
 		pointer(out), g.length(64))
 	s.call("mix", -1, pointer(out), number(66))
 	scalar := g.breakBytes(append(g.bytes(16), make([]byte, 32)...)[:32])
-	s.call("alt_bn128_mul", 3, pointer(s.data(a)), g.length(len(a)), pointer(s.data(scalar)), g.length(len(scalar)), pointer(out), g.length(64))
+	s.call("alt_bn128_mul", 3, pointer(s.data(a)), g.length(len(a)), pointer(s.data(scalar)), g.length(len(scalar)),
+		pointer(out), g.length(64))
 	s.call("mix", -1, pointer(out), number(66))
 }
 

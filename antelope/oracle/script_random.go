@@ -168,7 +168,8 @@ func (g *scripts) builtin(s *script) {
 		f := pick(g.Driver, all)
 		parameters, results := signatureParts(f.signature)
 		isFloat := f.name[len(f.name)-3:len(f.name)-1] == "tf" ||
-			slices.Contains([]string{"__trunctfdf2", "__trunctfsf2"}, f.name) || containsAny(f.name, "fixtf", "fixunstf")
+			slices.Contains([]string{"__trunctfdf2", "__trunctfsf2"}, f.name) ||
+			containsAny(f.name, "fixtf", "fixunstf")
 		var o []operand
 		for i := 0; i < len(parameters); i++ {
 			switch {
@@ -289,14 +290,16 @@ func (g *scripts) primitives(s *script, signature []byte, digest types.Checksum2
 		pointer(q+256), number(64))
 	s.call("alt_bn128_pair", 5, pointer(p), number(uint64(192*g.Rand.IntN(2))))
 	base, exp, mod := g.bytes(40), g.bytes(4), append(g.bytes(40), byte(g.Rand.IntN(3)))
-	s.call("mod_exp", 6, pointer(s.data(base)), number(uint64(len(base))), pointer(s.data(exp)), number(uint64(len(exp))),
+	s.call("mod_exp", 6, pointer(s.data(base)), number(uint64(len(base))), pointer(s.data(exp)),
+		number(uint64(len(exp))),
 		pointer(s.data(mod)), number(uint64(len(mod))), pointer(q+512), number(uint64(len(mod)+g.Rand.IntN(2))))
 	s.call("mix", -1, pointer(q+512), number(48))
 	state := s.data(slices.Concat(digest[:], digest[:]))
 	message := s.data(make([]byte, 128))
 	count := s.words(g.Rand.Uint64(), 0)
 	s.call("blake2_f", 7, number(uint64(g.Rand.IntN(20))), pointer(state), number(64), pointer(message), number(128),
-		pointer(count), number(8), pointer(count+8), number(8), number(uint64(g.Rand.IntN(2))), pointer(q+640), number(64))
+		pointer(count), number(8), pointer(count+8), number(8), number(uint64(g.Rand.IntN(2))),
+		pointer(q+640), number(64))
 	s.call("mix", -1, pointer(q+640), number(64))
 }
 
@@ -319,7 +322,8 @@ func (g *scripts) memory(s *script, traps bool) {
 		case 4:
 			s.call("memcpy", 0, number(a), pointer(at), number(uint64(g.Rand.IntN(60))))
 		case 5:
-			s.call("store"+pick(g.Driver, []string{"36", "3a", "37", "38", "39"}), -1, number(a), number(g.Rand.Uint64()))
+			s.call("store"+pick(g.Driver, []string{"36", "3a", "37", "38", "39"}), -1, number(a),
+				number(g.Rand.Uint64()))
 		case 6:
 			s.call("load"+pick(g.Driver, []string{"28", "2c", "29", "2a", "2b"}), g.Rand.IntN(8), number(a))
 		case 7:
@@ -399,7 +403,8 @@ func (g *scripts) permissionsOf(s *script, u types.Name) {
 	}
 	k, l := s.data(keys), s.data(levels)
 	s.call("check_permission_authorization", 1, accountOf(u), nameOperand(pick(g.Driver, []string{active, owner})),
-		pointer(k), number(uint64(len(keys))), pointer(l), number(uint64(len(levels))), number(uint64(g.Rand.Int64N(5_000_000))))
+		pointer(k), number(uint64(len(keys))), pointer(l), number(uint64(len(levels))),
+		number(uint64(g.Rand.Int64N(5_000_000))))
 	t := types.Transaction{Actions: []types.Action{transfer(u, g.account, tokens(1, "SYS"), "")}}
 	trx := t.Append(nil)
 	s.call("check_transaction_authorization", 1, pointer(s.data(trx)), number(uint64(len(trx))),

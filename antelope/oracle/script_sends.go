@@ -75,7 +75,8 @@ func (g *scripts) sendDeferred(s *script, failing bool) {
 			continue
 		}
 		t := types.Transaction{TransactionHeader: types.TransactionHeader{
-			Expiration: types.TimePointSec(g.ground.chainTime().Add(30 * time.Minute).Unix()), DelaySec: uint32(g.Rand.IntN(4))}}
+			Expiration: types.TimePointSec(g.ground.chainTime().Add(30 * time.Minute).Unix()),
+			DelaySec:   uint32(g.Rand.IntN(4))}}
 		for range 1 + g.Rand.IntN(2) {
 			t.Actions = append(t.Actions, g.nestedAction(1, g.One(3)))
 		}
@@ -129,7 +130,8 @@ func (g *scripts) wild(s *script) {
 			case 'i':
 				o = append(o, number(g.wild32(s)))
 			case 'l':
-				o = append(o, pick(g.Driver, []operand{number(number64(g.Rand)), accountOf(pick(g.Driver, g.users)), register(receiverRegister), nameOperand("tab"), number(g.Rand.Uint64N(3))}))
+				o = append(o, pick(g.Driver, []operand{number(number64(g.Rand)), accountOf(pick(g.Driver, g.users)),
+					register(receiverRegister), nameOperand("tab"), number(g.Rand.Uint64N(3))}))
 			case 'f':
 				o = append(o, number(single(g.Rand)))
 			case 'd':

@@ -22,7 +22,8 @@ func endScripts() (list []*script) {
 	primary, idx64 := indexKinds()[0], indexKinds()[1]
 	store := func(k indexKind, scope int, id uint64) step {
 		return func(s *script) {
-			operands := []operand{pointer(scope), nameOperand("tab"), register(receiverRegister), number(id), pointer(scratchAt + 8)}
+			operands := []operand{pointer(scope), nameOperand("tab"), register(receiverRegister), number(id),
+				pointer(scratchAt + 8)}
 			if k == primary {
 				operands = append(operands, number(4))
 			}
@@ -31,7 +32,8 @@ func endScripts() (list []*script) {
 	}
 	find := func(scope int, id uint64) step {
 		return func(s *script) {
-			s.call("db_find_i64", rows+scope, register(receiverRegister), pointer(scope), nameOperand("tab"), number(id))
+			s.call("db_find_i64", rows+scope, register(receiverRegister), pointer(scope),
+				nameOperand("tab"), number(id))
 		}
 	}
 	end := func(k indexKind, scope int) step {
@@ -57,7 +59,8 @@ func endScripts() (list []*script) {
 		{store(idx64, 1, 1), end(idx64, 1), remove(idx64, 1), store(idx64, 2, 7), previous(idx64, 1), remove(idx64, 2)},
 		// The last removed is the first whose place is taken.
 		{
-			store(primary, 1, 1), store(primary, 2, 2), end(primary, 1), end(primary, 2), remove(primary, 1), remove(primary, 2),
+			store(primary, 1, 1), store(primary, 2, 2), end(primary, 1), end(primary, 2), remove(primary, 1),
+			remove(primary, 2),
 			store(primary, 3, 3), previous(primary, 1), previous(primary, 2), store(primary, 4, 4),
 			previous(primary, 1), previous(primary, 2),
 		},

@@ -36,11 +36,13 @@ func (d *Driver) bootScripts(full bool) (*world, error) {
 	for _, a := range scriptAccounts() {
 		auth := d.simple(a)
 		for _, b := range scriptAccounts() {
-			auth.Accounts = append(auth.Accounts, types.PermissionLevelWeight{Permission: level(b, "eosio.code"), Weight: 1})
+			auth.Accounts = append(auth.Accounts,
+				types.PermissionLevelWeight{Permission: level(b, "eosio.code"), Weight: 1})
 		}
 		auth.Sort()
 		if err := d.Must(setCode(a, wasm),
-			with(action(system, "updateauth", a, a, types.N(active), types.N(owner), auth), level(a, owner))); err != nil {
+			with(action(system, "updateauth", a, a, types.N(active), types.N(owner), auth),
+				level(a, owner))); err != nil {
 			return nil, err
 		}
 	}

@@ -113,7 +113,8 @@ func (p *Peer) Explain(ctx context.Context, dir string, block uint32) error {
 	}
 	m.HeadNum, m.HeadID, m.IntegrityHash = block, head, hash
 	maps.DeleteFunc(m.Hashes, func(n uint32, _ string) bool { return n > block })
-	return errors.Join(copyFile(path, filepath.Join(dir, SnapshotFile), -1), copyBlocks(blocks, block, dir), m.write(dir))
+	return errors.Join(copyFile(path, filepath.Join(dir, SnapshotFile), -1),
+		copyBlocks(blocks, block, dir), m.write(dir))
 }
 
 // pendingSnapshot makes a snapshot of the head and returns its path, without waiting

@@ -175,8 +175,10 @@ func (w *world) systemAction(c *contract) types.Action {
 		if w.One(2) {
 			return action(system, "regproducer", p, p, w.Key(p).Public(), text("http://x"), u16(w.Rand.IntN(5)))
 		}
-		return action(system, "regproducer2", p, types.ProducerAuthority{Producer: p, Authority: types.BlockSigningAuthority{
-			Threshold: 1, Keys: []types.KeyWeight{{Key: w.Key(p).Public(), Weight: 1}}}}, text("http://y"), u16(w.Rand.IntN(5)))
+		return action(system, "regproducer2", p,
+			types.ProducerAuthority{Producer: p, Authority: types.BlockSigningAuthority{
+				Threshold: 1, Keys: []types.KeyWeight{{Key: w.Key(p).Public(), Weight: 1}}}}, text("http://y"),
+			u16(w.Rand.IntN(5)))
 	case 12, 13:
 		return action(system, "voteproducer", u, u, types.Name(0), list(w.some(3)))
 	case 14:
@@ -186,7 +188,8 @@ func (w *world) systemAction(c *contract) types.Action {
 	case 16:
 		return pick(w.Driver, []types.Action{
 			action(system, "refund", u, u),
-			action(system, "powerup", u, u, v, u32(1), u64(w.Rand.Int64N(1_000_000_000)), u64(w.Rand.Int64N(1_000_000_000)), tokens(100_000_0000, "SYS")),
+			action(system, "powerup", u, u, v, u32(1), u64(w.Rand.Int64N(1_000_000_000)),
+				u64(w.Rand.Int64N(1_000_000_000)), tokens(100_000_0000, "SYS")),
 			action(system, "stake2pool", u, u, u32(w.Rand.IntN(2)), some()),
 			action(system, "setrex", system, tokens(w.Rand.Int64N(1_000_000_0000), "SYS")),
 		})

@@ -94,7 +94,8 @@ func ParseListener(s string) (Listener, error) {
 	case host > 0:
 		return Listener{}, admin.NewBadOption("Invalid address specification %s; unexpected number of colons.", s)
 	}
-	return Listener{}, admin.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in square brackets.", s)
+	return Listener{}, admin.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in "+
+		"square brackets.", s)
 }
 
 // parseRate reads a number of bytes a second. nodeos takes a number without a unit

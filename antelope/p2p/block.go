@@ -309,7 +309,8 @@ func (n *Network) notApplied(q queued, err error) {
 		n.blockError(slog.LevelWarn, "block exception", q.from, q.block, err)
 	}
 	if n.sync.handleRefusal(q.from, unlinkable && q.synced) {
-		q.from.finalf(slog.LevelWarn, "block %d of a range does not follow what is irreversible here, closing connection", q.block.Num)
+		q.from.finalf(slog.LevelWarn,
+			"block %d of a range does not follow what is irreversible here, closing connection", q.block.Num)
 		q.from.goAway(Unlinkable, types.Checksum256{})
 		q.from.noRetry.Store(uint32(BenignOther))
 		n.shun(q.from)

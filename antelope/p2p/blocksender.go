@@ -23,7 +23,8 @@ type blockSender struct {
 }
 
 func (f *blockSender) handleRequest(m Request) error {
-	if f.c.protocol.Load() >= protocolNack && m.Blocks.Mode == ModeNormal && len(m.Blocks.IDs) == 2 && len(m.Trx.IDs) == 0 {
+	if f.c.protocol.Load() >= protocolNack && m.Blocks.Mode == ModeNormal && len(m.Blocks.IDs) == 2 &&
+		len(m.Trx.IDs) == 0 {
 		f.sendNoticed(m.Blocks.IDs[0], m.Blocks.IDs[1])
 		return nil
 	}

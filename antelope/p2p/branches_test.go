@@ -33,7 +33,9 @@ func (f *fakeChain) extend(producer string, count int, claim uint16) {
 func calm(o *Options) { o.KeepAlive, o.CleanupPeriod, o.Limits.Handshake = time.Hour, time.Hour, 1 }
 
 // forked starts a node with a hundred blocks that all have, and some of its own.
-func forked(t *testing.T, name string, count int, claim uint16, lib uint32, prefers func(b, head *types.SignedBlock) bool) *node {
+func forked(
+	t *testing.T, name string, count int, claim uint16, lib uint32, prefers func(b, head *types.SignedBlock) bool,
+) *node {
 	f := newFakeChain(100)
 	f.finality = 1000
 	f.extend(name, count, claim)
@@ -101,7 +103,9 @@ func (n *node) peer() *conn { return (*n.conns.Load())[0] }
 func TestABranchMayBecomeShorterWhileItIsSent(t *testing.T) {
 	a, b := pair(t)
 	a.peer().out.serveBranch(90, 90, 120)
-	eventually(t, "the end of the branch", func() bool { return a.log.contains("unable to fetch block 101, resetting") })
+	eventually(t, "the end of the branch", func() bool {
+		return a.log.contains("unable to fetch block 101, resetting")
+	})
 	a.chain.produce(1, 0)
 	eventually(t, "the next block", func() bool { return b.chain.head() == 101 })
 }
@@ -128,7 +132,8 @@ func TestANoticeOfALowerBranchBringsIt(t *testing.T) {
 	c.chain.extend("a", 3, 0)
 	d.chain.extend("b", 9, 0)
 	last = c.chain.At(103)
-	d.peer().send(Request{Blocks: IDs{Mode: ModeNormal, IDs: []types.Checksum256{last.Previous, d.chain.Info().HeadID}}})
+	d.peer().send(
+		Request{Blocks: IDs{Mode: ModeNormal, IDs: []types.Checksum256{last.Previous, d.chain.Info().HeadID}}})
 	eventually(t, "the branch", func() bool { return d.chain.Knows(last.ID()) })
 }
 

@@ -218,8 +218,10 @@ func (c *conversing) hear() string {
 		case p2p.Time:
 		case p2p.Handshake:
 			return fmt.Sprintf(
-				"handshake version=%d chain=%s node=%s lib=%d lib_id=%s head=%d head_id=%s generation=%d", m.NetworkVersion,
-				c.name(m.ChainID), c.name(m.NodeID), m.LIBNum, c.name(m.LIBID), m.HeadNum, c.name(m.HeadID), m.Generation)
+				"handshake version=%d chain=%s node=%s lib=%d lib_id=%s head=%d head_id=%s generation=%d",
+				m.NetworkVersion,
+				c.name(m.ChainID), c.name(m.NodeID), m.LIBNum, c.name(m.LIBID), m.HeadNum,
+				c.name(m.HeadID), m.Generation)
 		case p2p.Notice:
 			return fmt.Sprintf("notice %s %s", c.list(m.Trx), c.list(m.Blocks))
 		case p2p.Request:
@@ -313,7 +315,8 @@ func (c *conversing) play(path string) {
 		}
 		for _, want := range x.Answers {
 			if text, ok := strings.CutPrefix(want, "log "); ok {
-				c.n.Eventually(c.t, fmt.Sprintf("%s:%d: the log has %q", path, x.Line, text), func() bool { return c.n.Logged(text) })
+				c.n.Eventually(c.t, fmt.Sprintf("%s:%d: the log has %q", path, x.Line, text),
+					func() bool { return c.n.Logged(text) })
 			} else if got := c.hear(); !conversation.Matches(want, got) {
 				c.t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)
 				broken = true

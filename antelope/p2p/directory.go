@@ -124,7 +124,8 @@ func (d *directory) expire(head types.BlockTimestamp, own []reached) (soon bool)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.list = slices.DeleteFunc(d.list, func(e listed) bool {
-		if e.Expiration <= head+slots(recordRenewal) && slices.Contains(own, reached{e.Producer, e.Server, e.Outbound}) {
+		if e.Expiration <= head+slots(recordRenewal) &&
+			slices.Contains(own, reached{e.Producer, e.Server, e.Outbound}) {
 			soon = true
 		}
 		if e.Expiration > head {

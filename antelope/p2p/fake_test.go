@@ -61,7 +61,8 @@ func genesisBlock() *types.SignedBlock {
 }
 
 func newFakeChain(n int) *fakeChain {
-	f := &fakeChain{id: types.Hash([]byte("fake chain")), finality: 30, blocks: map[types.Checksum256]*types.SignedBlock{},
+	f := &fakeChain{id: types.Hash([]byte("fake chain")), finality: 30,
+		blocks: map[types.Checksum256]*types.SignedBlock{},
 		branch: make([]types.Checksum256, 1), trxs: map[types.Checksum256]bool{}}
 	g := genesisBlock()
 	id := g.BlockHeader.ID()

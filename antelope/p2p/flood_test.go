@@ -150,7 +150,8 @@ func TestABlockThatWasKeptBackIsThereForWhoNeedsIt(t *testing.T) {
 	next := *parent
 	next.Previous, next.Timestamp = parent.BlockHeader.ID(), parent.Timestamp+1
 	must(t, p.Send(&next))
-	b.Eventually(t, "the block that follows it is the head", func() bool { return b.ChainInfo().HeadID == next.BlockHeader.ID() })
+	b.Eventually(t, "the block that follows it is the head",
+		func() bool { return b.ChainInfo().HeadID == next.BlockHeader.ID() })
 }
 
 // Whoever sends a block first, others may send it too, once each: they could not know that it is here.
@@ -175,7 +176,8 @@ func TestWhoSendsABlockAgainAndAgainIsLeft(t *testing.T) {
 		}
 		n.Eventually(t, "it is left", func() bool { return n.Metrics().Clients == 2 })
 	}
-	if !n.Logged(fmt.Sprintf("message of type %d: the peer sent too many blocks that this node had already", p2p.TypeBlock)) {
+	if !n.Logged(fmt.Sprintf("message of type %d: the peer sent too many blocks that this node had already",
+		p2p.TypeBlock)) {
 		t.Error("nothing tells why")
 	}
 }

@@ -247,7 +247,8 @@ func (g *gossip) answer(c *conn) {
 }
 
 // verify returns the records whose signatures are good and whose time is right. It is false for what no honest node
-// sends. A producer may have lost its key, or its rank, meanwhile: records that are only not good any more are left out.
+// sends. A producer may have lost its key, or its rank, meanwhile: records that are only not good any more are left
+// out.
 func (g *gossip) verify(c *conn, list []listed, first bool) ([]listed, bool) {
 	n, head := g.net, g.net.chain.Info().Time
 	good := list[:0]

@@ -75,7 +75,8 @@ func TestProducersFindEachOther(t *testing.T) {
 	for i, n := range nodes {
 		for k, o := range nodes {
 			if i != k {
-				eventually(t, fmt.Sprintf("%s is connected with %s", names[i], names[k]), func() bool { return n.linked(o) })
+				eventually(t, fmt.Sprintf("%s is connected with %s", names[i], names[k]),
+					func() bool { return n.linked(o) })
 			}
 		}
 	}
@@ -145,7 +146,8 @@ func TestAddressesThatComeByGossipHaveABound(t *testing.T) {
 	in := []types.ProducerAuthority{{Producer: types.N("b")}}
 	n.SchedulesChanged(&types.ProducerSchedule{Version: 1, Producers: in}, nil)
 	for i, server := range []string{"::1", "host\x1b[2J:1", "host:1\n"} { // others take them for servers
-		n.gossip.directory.put(record(chain.id, types.N("b"), Place{server, "::1", head + 50 + types.BlockTimestamp(i)}, 0))
+		n.gossip.directory.put(record(chain.id, types.N("b"),
+			Place{server, "::1", head + 50 + types.BlockTimestamp(i)}, 0))
 	}
 	if n.peering.connectActive(); !isServer("::1") || !isServer("host\x1b[2J:1") || dialled() > 0 {
 		t.Errorf("%d addresses are dialled that are none", dialled())

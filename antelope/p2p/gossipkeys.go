@@ -108,7 +108,8 @@ func (n *Network) signFor(key types.PublicKey, digest types.Checksum256) (types.
 		return private.Sign(digest)
 	}
 	if n.config.Sign == nil {
-		return types.Signature{}, exception.New(exception.ProducerPrivKeyNotFound, "no private key for ${key}", "key", key)
+		return types.Signature{}, exception.New(exception.ProducerPrivKeyNotFound,
+			"no private key for ${key}", "key", key)
 	}
 	return n.config.Sign(key, digest)
 }

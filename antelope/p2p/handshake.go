@@ -293,7 +293,8 @@ func (g *greeting) authentic(m *Handshake) bool {
 	}
 	if m.Sig == (types.Signature{}) || m.Token.IsZero() {
 		g.c.debugf(
-			"Peer sent a handshake with blank signature and token, but this node accepts only authenticated connections.")
+			"Peer sent a handshake with blank signature and token, but this node accepts only authenticated " +
+				"connections.")
 		return false
 	}
 	key, err := crypto.Recover(m.Sig, m.Token, true)

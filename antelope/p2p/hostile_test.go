@@ -178,7 +178,8 @@ func TestAPeerThatLiesAboutItsHeadIsDropped(t *testing.T) {
 			}
 			if h, ok := m.(p2p.Handshake); ok && h.HeadNum < 1_000_000 {
 				_ = p.Send(p2p.Notice{Trx: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: 999_990},
-					Blocks: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: 1_000_000, IDs: []types.Checksum256{{0, 0x0f, 0x42, 0x40}}}})
+					Blocks: p2p.IDs{Mode: p2p.ModeLIBCatchUp, Pending: 1_000_000,
+						IDs: []types.Checksum256{{0, 0x0f, 0x42, 0x40}}}})
 			}
 		}
 	}()
@@ -199,7 +200,8 @@ func TestAPeerThatDoesNotReadHoldsLittle(t *testing.T) {
 	n.Eventually(t, "the reason in the log", func() bool {
 		for range 200 {
 			// It may be closed before all is sent.
-			_ = p.Send(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{n.ChainInfo().HeadID}}})
+			_ = p.Send(
+				p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{n.ChainInfo().HeadID}}})
 		}
 		return n.Logged("asks for more blocks than it reads") || n.Metrics().Clients == 0
 	})
@@ -273,7 +275,8 @@ func TestThreeHundredPeersAreServed(t *testing.T) {
 		p, err := peer.Dial(ctx, n.Address(), n.ChainID())
 		must(t, err)
 		info := n.ChainInfo()
-		p.Hello.HeadNum, p.Hello.HeadID, p.Hello.LIBNum, p.Hello.LIBID = info.HeadNum, info.HeadID, info.LIBNum, info.LIBID
+		p.Hello.HeadNum, p.Hello.HeadID, p.Hello.LIBNum, p.Hello.LIBID = info.HeadNum, info.HeadID,
+			info.LIBNum, info.LIBID
 		must(t, p.SendHandshake())
 		list = append(list, p)
 		go func() { _ = p.Follow(ctx) }()

@@ -57,27 +57,30 @@ type Limits struct {
 
 	// What comes from a peer.
 
-	ReadBuffer    int           // bytes of the buffer that a connection begins to read with
-	MaxReadBuffer int           // bytes above which a message takes a buffer of its own while it comes
-	LargeBytes    int64         // bytes of such buffers, of all connections: no block is nearly as large as a message may be
-	LargeTime     time.Duration // in which such a message must have come
-	LargeGrace    time.Duration // for which it has its room to itself
-	LargePause    time.Duration // after which a connection without room looks again
-	DialTime      time.Duration // in which a peer that is dialled must answer
-	Handshake     time.Duration // in which the same handshake is not sent again
-	Reconnect     time.Duration // before a peer that was lost is dialled again, or an accept that failed is tried again
-	Reconnects    int           // so many times at once, then the peer is left alone for a while
-	Shunned       int           // prefixes of addresses that are kept away at once
-	Slots         int           // numbers of connections before they are used again without rest: strangers come and go fast
-	SlotRest      time.Duration // before a number is used again: longer than what is remembered of transactions
-	Beat          time.Duration // between times at which what is due is looked for
-	Expiry        time.Duration // between times at which what is remembered of blocks and transactions is looked through
+	ReadBuffer    int // bytes of the buffer that a connection begins to read with
+	MaxReadBuffer int // bytes above which a message takes a buffer of its own while it comes
+	// bytes of such buffers, of all connections: no block is nearly as large as a message may be
+	LargeBytes int64
+	LargeTime  time.Duration // in which such a message must have come
+	LargeGrace time.Duration // for which it has its room to itself
+	LargePause time.Duration // after which a connection without room looks again
+	DialTime   time.Duration // in which a peer that is dialled must answer
+	Handshake  time.Duration // in which the same handshake is not sent again
+	Reconnect  time.Duration // before a peer that was lost is dialled again, or an accept that failed is tried again
+	Reconnects int           // so many times at once, then the peer is left alone for a while
+	Shunned    int           // prefixes of addresses that are kept away at once
+	// numbers of connections before they are used again without rest: strangers come and go fast
+	Slots    int
+	SlotRest time.Duration // before a number is used again: longer than what is remembered of transactions
+	Beat     time.Duration // between times at which what is due is looked for
+	Expiry   time.Duration // between times at which what is remembered of blocks and transactions is looked through
 
 	// Transactions.
 
 	ConnTransactions int64 // bytes of a connection's transactions that the chain has not answered
 	Transactions     int64 // bytes of all connections' such transactions
-	Arrived          int   // transactions given to the chain at once: work for several processors, and no long wait for the first
+	// transactions given to the chain at once: work for several processors, and no long wait for the first
+	Arrived int
 
 	// Transactions for peers that have connected here wait for company, because a write costs the
 	// same for one as for ten. Peers that this node dialled wait for nothing: producers are there.
@@ -88,36 +91,42 @@ type Limits struct {
 
 	// Blocks.
 
-	QueuedBlocks     int           // that wait to be applied
-	QueuedBytes      int           // bytes of them
-	Unlinkable       int           // blocks that wait for the block before them and were not checked
-	UnlinkableBytes  int           // bytes of all blocks that wait for the block before them
-	HeldBytes        int           // bytes of blocks of ranges that came before those before them
-	RefusedBlocks    int           // that are remembered as refused
-	RefusedTime      time.Duration // for which they are: peers pass them on before they know; not for ever, for the fault may be ours
+	QueuedBlocks    int // that wait to be applied
+	QueuedBytes     int // bytes of them
+	Unlinkable      int // blocks that wait for the block before them and were not checked
+	UnlinkableBytes int // bytes of all blocks that wait for the block before them
+	HeldBytes       int // bytes of blocks of ranges that came before those before them
+	RefusedBlocks   int // that are remembered as refused
+	// for which they are: peers pass them on before they know; not for ever, for the fault may be ours
+	RefusedTime      time.Duration
 	RejectionWindow  time.Duration // a window of time in which the chain refused all blocks of a peer
 	RejectionWindows int           // so many windows one after another, and the peer is left
 	Response         time.Duration // in which a block that was asked for, or promised, must come
-	Noticed          time.Duration // in which a block that was asked for after a notice must come, then others are asked
-	Siblings         int           // blocks of one producer and time that are passed on; an honest one makes one
-	SlowBlock        time.Duration // that a block of a span adds to its peer's time, up to Response, far below what following takes
-	SlowBytes        int           // bytes a second at which a block adds to that time, if that is more
-	OldBytes         int           // bytes a second, of blocks that are known: they count by their bytes alone
-	Ahead            uint64        // blocks by which a peer may be ahead of what the clock allows: twice what a block's time may be off
-	Recent           time.Duration // age of the head above which a node may be at nothing but ranges: it has nothing to lose
+	// in which a block that was asked for after a notice must come, then others are asked
+	Noticed  time.Duration
+	Siblings int // blocks of one producer and time that are passed on; an honest one makes one
+	// that a block of a span adds to its peer's time, up to Response, far below what following takes
+	SlowBlock time.Duration
+	SlowBytes int // bytes a second at which a block adds to that time, if that is more
+	OldBytes  int // bytes a second, of blocks that are known: they count by their bytes alone
+	// blocks by which a peer may be ahead of what the clock allows: twice what a block's time may be off
+	Ahead  uint64
+	Recent time.Duration // age of the head above which a node may be at nothing but ranges: it has nothing to lose
 
 	// Votes of finalizers.
 
-	ConnVotes int           // of a connection, that wait to be counted or for their block; then it is left, as by nodeos
+	// of a connection, that wait to be counted or for their block; then it is left, as by nodeos
+	ConnVotes int
 	Votes     int           // of all connections; then who has more than a share waits in vain
 	VoteTime  time.Duration // for which a vote waits for its block
 	VoteBatch int           // for one block, verified together: a wrong one lets each be verified alone
 
 	// Gossip of producers. All records of 50 of them, at their longest, fit into a message.
 
-	GossipBytes   int           // of a message, and of what is kept for the next
-	GossipPlace   int           // bytes of a place; longer ones are left out
-	GossipWaiting int           // bytes of all connections' messages that wait; then who has more than a share waits in vain
+	GossipBytes int // of a message, and of what is kept for the next
+	GossipPlace int // bytes of a place; longer ones are left out
+	// bytes of all connections' messages that wait; then who has more than a share waits in vain
+	GossipWaiting int
 	GossipAnswer  int           // signatures that a first message counts for: it is answered with all that there is
 	GossipDials   int           // addresses that are connected to; more than all producers of the largest schedule have
 	GossipPause   time.Duration // between times at which all peers are told
@@ -229,7 +238,8 @@ func (l *Limits) Validate() error {
 	check(l.ConnTransactions > l.Transactions, "limit ConnTransactions of peers must not be above Transactions")
 	check(l.ConnVotes > l.Votes, "limit ConnVotes of peers must not be above Votes")
 	check(l.GossipPlace > l.GossipBytes, "limit GossipPlace of peers must not be above GossipBytes")
-	check(float64(l.GossipAnswer) > l.GossipChecks.Burst, "limit GossipAnswer of peers must not be above the burst of GossipChecks")
+	check(float64(l.GossipAnswer) > l.GossipChecks.Burst,
+		"limit GossipAnswer of peers must not be above the burst of GossipChecks")
 	check(l.GossipBytes > l.GossipWaiting, "limit GossipBytes of peers must not be above GossipWaiting")
 	check(l.Noticed > l.Response, "limit Noticed of peers must not be above Response")
 	check(l.LargeBytes < 4+maxMessage, "limit LargeBytes of peers must have room for a message of %d bytes", maxMessage)

@@ -104,7 +104,8 @@ type told struct {
 func newTold(t *testing.T, keepAlive time.Duration) *told {
 	behind := startNode(t, newFakeChain(100), func(o *Options) { o.KeepAlive = keepAlive })
 	to := func(o *Options) { o.KeepAlive, o.Peers = keepAlive, []string{behind.address} }
-	n := &told{behind: behind, honest: []*node{startNode(t, newFakeChain(100), to), startNode(t, newFakeChain(100), to)},
+	n := &told{behind: behind,
+		honest:   []*node{startNode(t, newFakeChain(100), to), startNode(t, newFakeChain(100), to)},
 		stranger: startNode(t, newFakeChain(100), to)}
 	behind.peersAre(t, 3)
 	for _, o := range append(n.honest, n.stranger) {
@@ -161,7 +162,8 @@ func TestWhoIsAskedInVainCountsNoMore(t *testing.T) {
 	n := newTold(t, DefaultOptions().KeepAlive) // a handshake brings what nothing but notices tells of
 	row := func(o *node) uint32 { return (*o.conns.Load())[0].row.Load() }
 	n.stranger.notice(n.makeOne(), 1)
-	eventually(t, "all are asked for blocks again", func() bool { return row(n.honest[0]) == 0 && row(n.honest[1]) == 0 })
+	eventually(t, "all are asked for blocks again",
+		func() bool { return row(n.honest[0]) == 0 && row(n.honest[1]) == 0 })
 	n.makeOne()
 	eventually(t, "the blocks come", func() bool { return n.behind.chain.head() == n.honest[0].chain.head() })
 	// What the node says to a late copy of a block may have an honest node send the next one whole: then
@@ -175,7 +177,8 @@ func TestWhoIsAskedInVainCountsNoMore(t *testing.T) {
 			missing = n.makeOne()
 			n.stranger.notice(missing, 1)
 		}
-		return strings.Contains(n.behind.log.String(), fmt.Sprintf("requesting blocks from %d", types.BlockNum(missing)))
+		return strings.Contains(n.behind.log.String(),
+			fmt.Sprintf("requesting blocks from %d", types.BlockNum(missing)))
 	})
 	for _, c := range *n.behind.conns.Load() {
 		if w := c.asked.Load(); w != nil && w.id == missing {

@@ -226,12 +226,16 @@ func (n *Network) admit(ctx context.Context, socket net.Conn, e endpoint) {
 	}
 	switch {
 	case n.config.MaxNodesPerHost >= 0 && same >= n.config.MaxNodesPerHost:
-		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d (p2p-max-nodes-per-host)", same+1, ip, n.config.MaxNodesPerHost))
+		n.log.logLimited(slog.LevelInfo,
+			fmt.Sprintf("Number of connections (%d) from %s exceeds limit %d (p2p-max-nodes-per-host)",
+				same+1, ip, n.config.MaxNodesPerHost))
 	case !n.peering.enabled() && n.config.MaxClients != 0 && visitors >= int(n.config.MaxClients):
-		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded (max-clients), refusing %s", n.config.MaxClients, ip))
+		n.log.logLimited(slog.LevelInfo,
+			fmt.Sprintf("max_client_count %d exceeded (max-clients), refusing %s", n.config.MaxClients, ip))
 	case n.config.MaxClients != 0 && visitors >= 2*int(n.config.MaxClients)+64:
 		// Producers are known by what they say, so that more may come in to say it.
-		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded by far (max-clients), refusing %s", n.config.MaxClients, ip))
+		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("max_client_count %d exceeded by far (max-clients), refusing %s",
+			n.config.MaxClients, ip))
 	case n.isShunned(ip):
 		n.log.logLimited(slog.LevelInfo, fmt.Sprintf("not yet admitting %s again, which did no good before", ip))
 	default:

@@ -19,7 +19,8 @@ import (
 // Options are those of nodeos' net_plugin, by their names, and what else a network
 // is made with. [DefaultOptions] has nodeos' defaults.
 type Options struct {
-	Listen             []string // p2p-listen-endpoint: host:port[:trx|:blk][:rate]; none or an empty first one for no listener
+	// p2p-listen-endpoint: host:port[:trx|:blk][:rate]; none or an empty first one for no listener
+	Listen             []string
 	Server             []string // p2p-server-address: what is said in place of the listener of the same place
 	Peers              []string // p2p-peer-address: host:port[:trx|:blk]
 	MaxNodesPerHost    int      // p2p-max-nodes-per-host; below 0 for any number
@@ -41,8 +42,9 @@ type Options struct {
 	ReadWatermark  bool          // use-socket-read-watermark; accepted, the runtime's poller needs none
 	PeerLogFormat  string        // peer-log-format
 	KeepAlive      time.Duration // p2p-keepalive-interval-ms
-	VoteThreads    int           // vote-threads: votes that are verified at once; with 0 peers' votes are dropped unread
-	DisableNacks   bool          // p2p-disable-block-nack: blocks are sent to all, and none is declined
+	// vote-threads: votes that are verified at once; with 0 peers' votes are dropped unread
+	VoteThreads  int
+	DisableNacks bool // p2p-disable-block-nack: blocks are sent to all, and none is declined
 
 	// Producers are the accounts that this node makes blocks for.
 	Producers []types.Name
@@ -199,7 +201,8 @@ func readListener(s, hostname string) (endpoint, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT[:trx|:blk][:RATE] is expected, such as 0.0.0.0:9876", s)
+		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT[:trx|:blk][:RATE] "+
+			"is expected, such as 0.0.0.0:9876", s)
 	}
 	e := endpoint{Listener: l, public: s}
 	if host == "" || host == "0.0.0.0" || host == "::" {
@@ -213,7 +216,8 @@ func (c *config) readPeers() error {
 	valid := func(address string) bool {
 		_, _, _, ok := splitPeer(address)
 		if !ok {
-			c.mistakes = append(c.mistakes, fmt.Sprintf(`Invalid peer address. must be "host:port[:<blk>|<trx>]": %s`, address))
+			c.mistakes = append(c.mistakes,
+				fmt.Sprintf(`Invalid peer address. must be "host:port[:<blk>|<trx>]": %s`, address))
 		}
 		return ok
 	}
@@ -223,7 +227,8 @@ func (c *config) readPeers() error {
 	for _, p := range c.AutoBPPeers {
 		account, address, ok := strings.Cut(p, ",")
 		if !ok {
-			errs = append(errs, admin.NewBadOption("auto-bp-peer must consists an account name and server address separated by a comma token"))
+			errs = append(errs, admin.NewBadOption("auto-bp-peer must consists an account name and server address "+
+				"separated by a comma token"))
 			continue
 		}
 		name, err := types.ParseName(account)
@@ -232,7 +237,10 @@ func (c *config) readPeers() error {
 			errs = append(errs, admin.NewBadOption("the account supplied by --auto-bp-peer option is invalid"))
 		case !valid(address):
 		case slices.Contains(c.Peers, address):
-			errs = append(errs, admin.NewBadOption(`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`, address))
+			errs = append(errs,
+				admin.NewBadOption(
+					`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`,
+					address))
 		default:
 			c.autoPeers[name], c.autoNames[address] = address, name
 		}
@@ -252,7 +260,8 @@ func (c *config) readGossip() error {
 					continue
 				}
 				if count++; other.outbound == o.outbound {
-					err = admin.NewBadOption("Duplicate p2p-bp-gossip-endpoint for: %v, outbound ip address: %s", o.producer, o.outbound)
+					err = admin.NewBadOption("Duplicate p2p-bp-gossip-endpoint for: %v, outbound ip address: %s",
+						o.producer, o.outbound)
 				}
 			}
 			if count >= perProducer && err == nil {
@@ -270,25 +279,30 @@ func parseReached(s string) (o reached, err error) {
 	account, rest, ok := strings.Cut(s, ",")
 	if !ok {
 		return o, admin.NewBadOption(
-			"p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,outbound-ip-address separated by commas", s)
+			"p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,outbound-ip-address "+
+				"separated by commas", s)
 	}
 	if o.producer, err = types.ParseName(account); err != nil {
 		return o, admin.NewBadOption("The account %s supplied by --p2p-bp-gossip-endpoint option is invalid", account)
 	}
 	o.server, o.outbound, ok = strings.Cut(rest, ",")
 	if !ok {
-		return o, admin.NewBadOption("p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,"+
-			"outbound-ip-address separated by commas, second comma is missing", s)
+		return o, admin.NewBadOption(
+			"p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,"+
+				"outbound-ip-address separated by commas, second comma is missing", s)
 	}
 	o.server, o.outbound = strings.TrimSpace(o.server), strings.TrimSpace(o.outbound)
 	if !isServer(o.server) {
-		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint inbound server endpoint %s, syntax host:port", o.server)
+		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint inbound server endpoint %s, syntax host:port",
+			o.server)
 	}
 	if len(o.outbound) > maxAddress {
-		return o, admin.NewBadOption("p2p-bp-gossip-endpoint outbound-ip-address %s too long, must be less than %d", o.outbound, maxAddress)
+		return o, admin.NewBadOption("p2p-bp-gossip-endpoint outbound-ip-address %s too long, must be less than %d",
+			o.outbound, maxAddress)
 	}
 	if _, err := netip.ParseAddr(o.outbound); err != nil {
-		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint outbound ip address %s, syntax ip-address", o.outbound)
+		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint outbound ip address %s, syntax ip-address",
+			o.outbound)
 	}
 	return o, nil
 }
@@ -329,7 +343,8 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerPrivateKeys {
 		public, private, err := parseKeyPair(s)
 		if err != nil {
-			errs = append(errs, admin.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]")) // it is not to be shown
+			// it is not to be shown
+			errs = append(errs, admin.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]"))
 			continue
 		}
 		c.private[public] = private

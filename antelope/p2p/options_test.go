@@ -42,7 +42,8 @@ func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
 			t.Errorf("%s is %+v, %v; want %+v", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s", "a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s", "a:1:trx:fast", "a:1:1KB/s:trx",
+	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s",
+		"a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s", "a:1:trx:fast", "a:1:1KB/s:trx",
 		"a:1:trx:blk:1", "[::1]:1:trx:1:1", "[::1]:1:x:1"} {
 		var bad *admin.BadOption
 		if l, err := ParseListener(s); !errors.As(err, &bad) {
@@ -93,22 +94,26 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 		change func(*Options)
 		want   string
 	}{
-		"keep-alive":      {func(o *Options) { o.KeepAlive = 0 }, "p2p-keepalive_interval-ms must be greater than 0"},
-		"threads":         {func(o *Options) { o.Threads = 0 }, "net-threads 0 must be greater than 0"},
-		"agent":           {func(o *Options) { o.AgentName = strings.Repeat("a", 385) }, "agent-name too long, must be less than 384"},
-		"specified":       {func(o *Options) { o.Allowed = []string{"specified"} }, "At least one peer-key must accompany 'allowed-connection=specified'"},
-		"a key":           {func(o *Options) { o.PeerKeys = []string{"EOSx"} }, "peer-key EOSx"},
-		"servers":         {func(o *Options) { o.Server = []string{"a:1", "b:1"} }, "p2p-server-address may not be specified more times than p2p-listen-endpoint"},
+		"keep-alive": {func(o *Options) { o.KeepAlive = 0 }, "p2p-keepalive_interval-ms must be greater than 0"},
+		"threads":    {func(o *Options) { o.Threads = 0 }, "net-threads 0 must be greater than 0"},
+		"agent":      {func(o *Options) { o.AgentName = strings.Repeat("a", 385) }, "agent-name too long, must be less than 384"},
+		"specified":  {func(o *Options) { o.Allowed = []string{"specified"} }, "At least one peer-key must accompany 'allowed-connection=specified'"},
+		"a key":      {func(o *Options) { o.PeerKeys = []string{"EOSx"} }, "peer-key EOSx"},
+		"servers": {func(o *Options) { o.Server = []string{"a:1", "b:1"} },
+			"p2p-server-address may not be specified more times than p2p-listen-endpoint"},
 		"a long listener": {func(o *Options) { o.Listen = []string{strings.Repeat("a", 290) + ":1"} }, "too long, must be less than 289"},
 		"a rate":          {func(o *Options) { o.Listen = []string{"a:1:1xB/s"} }, "invalid block sync rate limit specification: xB/s"},
-		"a producer":      {func(o *Options) { o.AutoBPPeers = []string{"host:1"} }, "must consists an account name and server address separated by a comma token"},
+		"a producer": {func(o *Options) { o.AutoBPPeers = []string{"host:1"} },
+			"must consists an account name and server address separated by a comma token"},
 		"a producer's":    {func(o *Options) { o.AutoBPPeers = []string{"UPPER,host:1"} }, "the account supplied by --auto-bp-peer option is invalid"},
 		"no place":        {func(o *Options) { o.GossipEndpoints = []string{"a"} }, "p2p-bp-gossip-endpoint a must consist of"},
 		"one comma":       {func(o *Options) { o.GossipEndpoints = []string{"a,h:1"} }, "second comma is missing"},
 		"a gossiper":      {func(o *Options) { o.GossipEndpoints = []string{"UPPER,h:1,192.0.2.1"} }, "The account UPPER supplied by"},
 		"kind of traffic": {func(o *Options) { o.GossipEndpoints = []string{"a,h:1:trx,192.0.2.1"} }, "endpoint h:1:trx, syntax host:port"},
 		"no IP address":   {func(o *Options) { o.GossipEndpoints = []string{"a,h:1,host"} }, "outbound ip address host, syntax ip-address"},
-		"a long address": {func(o *Options) { o.GossipEndpoints = []string{"a,h:1," + strings.Repeat("1", maxAddress+1)} },
+		"a long address": {func(o *Options) {
+			o.GossipEndpoints = []string{"a,h:1," + strings.Repeat("1", maxAddress+1)}
+		},
 			"too long, must be less than 289"},
 		"one address twice": {func(o *Options) { o.GossipEndpoints = []string{"a,h:1,::1", "a,h:2, ::1 "} },
 			"Duplicate p2p-bp-gossip-endpoint for: a, outbound ip address: ::1"},
@@ -215,7 +220,8 @@ func TestStatusIsTheOneOfTheAPI(t *testing.T) {
 		"is_socket_open", "is_blocks_only",
 		"is_transactions_only", "last_handshake", "network_version", "chain_id", "node_id", "key", "time", "token",
 		"sig", "p2p_address",
-		"last_irreversible_block_num", "last_irreversible_block_id", "head_num", "head_id", "os", "agent", "generation"} {
+		"last_irreversible_block_num", "last_irreversible_block_id", "head_num", "head_id", "os", "agent",
+		"generation"} {
 		i := strings.Index(text[at:], `"`+key+`":`)
 		if i < 0 {
 			t.Fatalf("%s is missing, or not in its place, in %s", key, text)
@@ -271,7 +277,8 @@ func TestAClaimKeepsNoProducerFromItsNeighbours(t *testing.T) {
 }
 
 func TestProducersKeepToTheirNeighbours(t *testing.T) {
-	names := []types.Name{types.N("a"), types.N("b"), types.N("c"), types.N("d"), types.N("e"), types.N("f"), types.N("g")}
+	names := []types.Name{types.N("a"), types.N("b"), types.N("c"), types.N("d"), types.N("e"),
+		types.N("f"), types.N("g")}
 	chain := newFakeChain(5)
 	n := startNode(t, chain, func(o *Options) {
 		o.Producers = []types.Name{types.N("c")}

@@ -11,8 +11,8 @@
 //
 // Each connection has a goroutine that reads and one that writes; one goroutine
 // applies blocks in order, one passes on what the chain accepted, some have votes
-// counted, one looks at what producers say of each other, and one looks after time. All end with the context of [Network.Run], which returns when they
-// have. Nothing that is done for every message or every peer takes a lock that
+// counted, one looks at what producers say of each other, and one looks after time. All end with the context of
+// [Network.Run], which returns when they have. Nothing that is done for every message or every peer takes a lock that
 // all connections share, but those of the few blocks on their way and of one
 // sixteenth of the recent transactions.
 package p2p

@@ -61,7 +61,8 @@ func (p *peering) choose(schedule []types.ProducerAuthority, distances ...int) m
 	ours := map[int]bool{}
 	for i := range schedule {
 		name := schedule[i].Producer
-		if _, known := p.net.config.autoPeers[name]; p.net.gossip.enabled() && (known || p.net.gossip.directory.has(name)) {
+		if _, known := p.net.config.autoPeers[name]; p.net.gossip.enabled() &&
+			(known || p.net.gossip.directory.has(name)) {
 			found[name] = true
 		}
 		if slices.Contains(p.net.config.Producers, name) {
@@ -130,7 +131,8 @@ func (p *peering) onPending(s *types.ProducerSchedule) {
 	if s.Version == p.pendingVersion {
 		return
 	}
-	p.net.log.Debug(fmt.Sprintf("pending producer schedule switches from version %d to %d", p.pendingVersion, s.Version))
+	p.net.log.Debug(fmt.Sprintf("pending producer schedule switches from version %d to %d",
+		p.pendingVersion, s.Version))
 	p.connect(p.choose(s.Producers, 1, proximity))
 	p.pendingKept = p.choose(s.Producers, 1, proximity, -1, -proximity)
 	p.pendingVersion = s.Version

@@ -40,9 +40,11 @@ func TestRecordsTravelAsSpringWritesThem(t *testing.T) {
 // What Spring takes for host:port, its accidents included.
 func TestServersAreThoseThatSpringTakes(t *testing.T) {
 	for s, want := range map[string]bool{
-		"host:9876": true, " host:9876\n": true, "host:9876:1MB/s": true, "host:x:more": true, "h:1x": true, "[::1]:9876": true,
-		"::1": true, ":a:1": true, "h:1:x:y": true, strings.Repeat("h", maxAddress-2) + ":1": true,
-		"": false, " ": false, "host": false, "host:": false, "host:x": false, ":1": false, "[::1]": false, "[::1": false,
+		"host:9876": true, " host:9876\n": true, "host:9876:1MB/s": true, "host:x:more": true, "h:1x": true,
+		"[::1]:9876": true,
+		"::1":        true, ":a:1": true, "h:1:x:y": true, strings.Repeat("h", maxAddress-2) + ":1": true,
+		"": false, " ": false, "host": false, "host:": false, "host:x": false, ":1": false, "[::1]": false,
+		"[::1":     false,
 		"[::1]x:1": false, "[]:1": false, "h:1:trx": false, "h:1:blk": false, "h:1:blk:9": false, "h:1:2:3:4": false,
 		"2001:db8:0:0:0:0:0:1:9876": false, strings.Repeat("h", maxAddress-1) + ":1": false,
 	} {
@@ -94,7 +96,8 @@ func FuzzGossip(f *testing.F) {
 	for n := range 4 {
 		var m Gossip
 		for i := range n {
-			e := record(types.Checksum256{}, types.Name(i/2+1), Place{fmt.Sprintf("h:%d", i), "::1", types.BlockTimestamp(r.Uint32N(9))}, 0)
+			e := record(types.Checksum256{}, types.Name(i/2+1),
+				Place{fmt.Sprintf("h:%d", i), "::1", types.BlockTimestamp(r.Uint32N(9))}, 0)
 			m.Records = append(m.Records, e.Record)
 		}
 		f.Add(m.Append(nil))
@@ -112,7 +115,8 @@ func FuzzGossip(f *testing.F) {
 		limits := DefaultLimits()
 		d := directory{limits: &limits}
 		for i := range list {
-			if i > 0 && (list[i].Producer < list[i-1].Producer || list[i].Server == list[i-1].Server && list[i].Producer == list[i-1].Producer) {
+			if i > 0 && (list[i].Producer < list[i-1].Producer ||
+				list[i].Server == list[i-1].Server && list[i].Producer == list[i-1].Producer) {
 				t.Fatalf("%+v before %+v", list[i-1], list[i])
 			}
 			d.put(list[i])

@@ -122,7 +122,8 @@ func (s *syncer) handshake(c *conn, m *Handshake, latency uint32) {
 		say(2)
 		c.syncing.Store(true)
 		if !old {
-			c.send(Notice{Trx: IDs{Mode: ModeLIBCatchUp, Pending: info.LIBNum}, Blocks: c.ourHead(ModeLIBCatchUp, info)})
+			c.send(Notice{Trx: IDs{Mode: ModeLIBCatchUp, Pending: info.LIBNum},
+				Blocks: c.ourHead(ModeLIBCatchUp, info)})
 		}
 	case uint64(info.HeadNum)+uint64(latency) < uint64(m.HeadNum):
 		say(3)

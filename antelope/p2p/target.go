@@ -204,7 +204,8 @@ func (t *target) dial(ctx context.Context) (*conn, error) {
 	n := t.net
 	t.set(nil, true)
 	host, port, _, _ := splitPeer(t.address)
-	socket, err := (&net.Dialer{Timeout: n.config.Limits.DialTime}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	socket, err := (&net.Dialer{Timeout: n.config.Limits.DialTime}).DialContext(ctx, "tcp",
+		net.JoinHostPort(host, port))
 	if err != nil {
 		return nil, err
 	}

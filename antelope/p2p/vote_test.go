@@ -52,7 +52,8 @@ func (n *node) peersAre(t *testing.T, count int) {
 // A vote that is cast reaches all nodes, over those that count votes, and each counts it once. A node
 // that has no use for votes passes none on.
 func TestVotesReachAllWhoCountThem(t *testing.T) {
-	chains := []*fakeChain{newFakeChain(100), newFakeChain(100), newFakeChain(100), newFakeChain(100), newFakeChain(100)}
+	chains := []*fakeChain{newFakeChain(100), newFakeChain(100), newFakeChain(100), newFakeChain(100),
+		newFakeChain(100)}
 	a := startNode(t, chains[0], counting)
 	b := startNode(t, chains[1], to(a.address))
 	c := startNode(t, chains[2], to(a.address, b.address))

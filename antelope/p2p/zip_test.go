@@ -67,7 +67,8 @@ func TestInflatingForNothingIsBounded(t *testing.T) {
 			c.most += c.rate * uint64(time.Since(begin)/time.Second+1)
 			const each = 3 << 20 // at least, of memory for inflating one
 			if grown := after.TotalAlloc - before.TotalAlloc; grown > c.most*4*each {
-				t.Errorf("%d MiB were allocated for %d transactions, together of %d bytes", grown>>20, c.copies, len(all))
+				t.Errorf("%d MiB were allocated for %d transactions, together of %d bytes",
+					grown>>20, c.copies, len(all))
 			}
 			m := n.Metrics()
 			if m.DroppedTransactions+m.DuplicateTrx+c.most < uint64(c.copies) {

@@ -38,7 +38,9 @@ type Catalog[F io.Closer] struct {
 
 // OpenCatalog lists the parts of a log. look says which blocks a part has; nil believes its name. open
 // opens a part for reading.
-func OpenCatalog[F io.Closer](o Options, look func(Part) (Part, error), open func(Part) (F, error)) (*Catalog[F], error) {
+func OpenCatalog[F io.Closer](
+	o Options, look func(Part) (Part, error), open func(Part) (F, error),
+) (*Catalog[F], error) {
 	for _, dir := range []string{o.Retained, o.Archive} {
 		if dir == "" {
 			continue
@@ -72,7 +74,9 @@ func (c *Catalog[F]) Recall(needed uint32, look func(Part) (Part, error)) error 
 			c.o.Logger.Warn("an archived part of a log cannot be used", "file", p.Log(), "error", err)
 			continue
 		}
-		c.o.Logger.Info("An archived part of a log has blocks that the saved state does not have yet: they are read from there", "file", p.Log())
+		c.o.Logger.Info(
+			"An archived part of a log has blocks that the saved state does not have yet: they are read from there",
+			"file", p.Log())
 		c.list = append(c.list, is)
 	}
 	c.list = order(c.list, c.o.Logger)

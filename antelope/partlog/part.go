@@ -153,7 +153,8 @@ func order(list []Part, log *slog.Logger) (kept []Part) {
 	for _, p := range list {
 		if n := len(kept); n > 0 && p.Last <= kept[n-1].Last {
 			if log != nil {
-				log.Warn("Two parts of a log have the same blocks: one is not looked at", "dropped", p.Log(), "kept", kept[n-1].Log())
+				log.Warn("Two parts of a log have the same blocks: one is not looked at", "dropped", p.Log(),
+					"kept", kept[n-1].Log())
 			}
 			continue
 		}

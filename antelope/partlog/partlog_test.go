@@ -58,7 +58,8 @@ func must(t testing.TB, err error) {
 }
 
 func options(fs FS, most uint32) Options {
-	return Options{FS: fs, Name: "x", Retained: retained, Archive: archive, Most: most, Logger: slog.New(slog.DiscardHandler)}
+	return Options{FS: fs, Name: "x", Retained: retained, Archive: archive, Most: most,
+		Logger: slog.New(slog.DiscardHandler)}
 }
 
 func open(fs FS, most uint32) (*Catalog[vfs.File], error) {
@@ -80,7 +81,8 @@ func content(file string, first, last uint32) []byte {
 
 func TestNoPartEndsWithTheLastNumber(t *testing.T) {
 	mem := memfs.New()
-	for _, name := range []string{"x-1-4294967294.log", "x-2-4294967295.log", "x-9-3.log", "x-1-2-3.log", "x-1-99999999999.log", "y-1-2.log", "x-+1-2.log"} {
+	for _, name := range []string{"x-1-4294967294.log", "x-2-4294967295.log", "x-9-3.log", "x-1-2-3.log",
+		"x-1-99999999999.log", "y-1-2.log", "x-+1-2.log"} {
 		mem.Put("/parts/"+name, memfs.NewBlob(nil))
 	}
 	list, err := Parts(testFS{mem, mem}, "/parts", "x", nil, nil)
@@ -92,15 +94,18 @@ func TestNoPartEndsWithTheLastNumber(t *testing.T) {
 // Of parts that have the same blocks one counts, so that the last in order ends last.
 func TestPartsWhoseBlocksOthersHaveAreLeftOut(t *testing.T) {
 	mem := memfs.New()
-	for _, name := range []string{"x-1-100.log", "x-1-40.log", "x-50-80.log", "x-101-120.log", "x-90-110.log", "x-300-310.log"} {
+	for _, name := range []string{"x-1-100.log", "x-1-40.log", "x-50-80.log", "x-101-120.log", "x-90-110.log",
+		"x-300-310.log"} {
 		mem.Put(retained+"/"+name, memfs.NewBlob([]byte(name)))
 	}
 	c, err := open(testFS{mem, mem}, 100)
 	must(t, err)
-	if n := c.Newest(); c.Len() != 4 || c.Oldest().Last != 100 || n.First != 300 || c.Behind(311) != 300 || c.Behind(121) != 1 || c.Behind(400) != 400 {
+	if n := c.Newest(); c.Len() != 4 || c.Oldest().Last != 100 || n.First != 300 || c.Behind(311) != 300 ||
+		c.Behind(121) != 1 || c.Behind(400) != 400 {
 		t.Errorf("%d parts, from %v to %v", c.Len(), c.Oldest(), c.Newest())
 	}
-	for num, want := range map[uint32]string{1: "x-1-100.log", 60: "x-1-100.log", 95: "x-90-110.log", 120: "x-101-120.log", 200: "", 305: "x-300-310.log"} {
+	for num, want := range map[uint32]string{1: "x-1-100.log", 60: "x-1-100.log", 95: "x-90-110.log",
+		120: "x-101-120.log", 200: "", 305: "x-300-310.log"} {
 		was := ""
 		found, err := c.Use(num, func(p Part, _ vfs.File) error { was = path.Base(p.Log()); return nil })
 		if err != nil || found != (want != "") || was != want {
@@ -128,7 +133,8 @@ func TestTheArchiveKeepsTheLongerFile(t *testing.T) {
 		if name == "longer" {
 			want = there
 		}
-		if got := string(mem.Blob(to.Log()).Bytes()); got != want || mem.Blob(p.Log()) != nil || mem.Blob(p.Index()) != nil {
+		if got := string(mem.Blob(to.Log()).Bytes()); got != want || mem.Blob(p.Log()) != nil ||
+			mem.Blob(p.Index()) != nil {
 			t.Errorf("%s: the archive has %q, and there is %q", name, got, mem.Paths())
 		}
 		must(t, c.Close())
@@ -273,7 +279,8 @@ func TestReadersReadOnWhilePartsGo(t *testing.T) {
 				}
 				if _, err := c.Use(num, func(p Part, f vfs.File) error {
 					b := make([]byte, len(content(".log", p.First, p.Last)))
-					if _, err := f.ReadAt(b, 0); err != nil || string(b) != string(content(".log", p.First, p.Last)) || num < p.First || num > p.Last {
+					if _, err := f.ReadAt(b, 0); err != nil || string(b) != string(content(".log", p.First, p.Last)) ||
+						num < p.First || num > p.Last {
 						return fmt.Errorf("block %d is read as %q, %w", num, b, err)
 					}
 					return nil

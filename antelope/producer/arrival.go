@@ -44,7 +44,8 @@ type arrivals struct {
 	take         func(*Block) error          // gives a block to the chain, on the writer
 	refuse       func(*Block, error)         // tells that a block is not valid
 	irreversible func() uint32               // number of the newest one
-	wary         func() bool                 // blocks from the future are refused: of Spring's nodes only those that produce do so
+	// blocks from the future are refused: of Spring's nodes only those that produce do so
+	wary func() bool
 }
 
 // NewBlock is a block that came from outside, with its id.
@@ -87,7 +88,8 @@ func (a *arrivals) CheckHeader(b *Block) error {
 func (a *arrivals) checkTime(b *Block) error {
 	limit := time.Now().Add(7 * time.Second)
 	if a.wary() && !b.Signed.Timestamp.TimePoint().Time().Before(limit) {
-		return exception.New(exception.BlockFromTheFuture, "received a block from the future, ignoring it: ${id}", "id", b.ID)
+		return exception.New(exception.BlockFromTheFuture, "received a block from the future, ignoring it: ${id}",
+			"id", b.ID)
 	}
 	return nil
 }
@@ -96,7 +98,8 @@ func (a *arrivals) checkTime(b *Block) error {
 func (a *arrivals) examine(b *Block) (*consensus.BlockState, error) {
 	prev := a.headerState(b.Signed.Previous)
 	if prev == nil {
-		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block ${id}", "id", b.ID, "previous", b.Signed.Previous)
+		return nil, exception.New(exception.UnlinkableBlock, "unlinkable block ${id}",
+			"id", b.ID, "previous", b.Signed.Previous)
 	}
 	return a.chain.CheckHeader(prev, b.Signed, b.ID)
 }

@@ -22,7 +22,8 @@ import (
 func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
 	var f foundKeys
 	add := func(i, size int) *execute.Candidate {
-		x := &execute.Candidate{Packed: &types.PackedTransaction{PackedTrx: make([]byte, size)}, Unprunable: uint64(size)}
+		x := &execute.Candidate{Packed: &types.PackedTransaction{PackedTrx: make([]byte, size)},
+			Unprunable: uint64(size)}
 		binary.LittleEndian.PutUint64(x.ID[:], uint64(i))
 		f.put(x)
 		return x
@@ -84,11 +85,13 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := n.Transaction(ctx, x.Packed, execute.TransactionOptions{API: true})
-		if !exception.Is(err, exception.TxCPUUsageExceeded) || exception.Of(err).Message() != "transaction signature verification executed for too long 0us" {
+		if !exception.Is(err, exception.TxCPUUsageExceeded) ||
+			exception.Of(err).Message() != "transaction signature verification executed for too long 0us" {
 			t.Errorf("with no time: %v", err)
 		}
 		// In a block it has all the time that it needs.
-		if errs := n.chain.Keys().Recover(execute.Unlimited, 1, []*execute.Candidate{x}); errs != nil || len(x.Keys) != 1 {
+		if errs := n.chain.Keys().Recover(execute.Unlimited, 1, []*execute.Candidate{x}); errs != nil ||
+			len(x.Keys) != 1 {
 			t.Errorf("%v, %d keys", errs, len(x.Keys))
 		}
 		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
@@ -110,8 +113,10 @@ func TestADryRunOfAnExpiredTransactionSaysSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, kind := range []execute.Kind{execute.DryRun, execute.Input} {
-			_, err = n.Transaction(context.Background(), p, execute.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
-			if !exception.Is(err, exception.ExpiredTx) || !strings.HasPrefix(exception.Of(err).Message(), "expired transaction ") ||
+			_, err = n.Transaction(context.Background(), p,
+				execute.TransactionOptions{Kind: kind, API: true, FailureTrace: true})
+			if !exception.Is(err, exception.ExpiredTx) ||
+				!strings.HasPrefix(exception.Of(err).Message(), "expired transaction ") ||
 				!strings.Contains(exception.Of(err).Message(), ".000, block time ") {
 				t.Errorf("kind %d: %v", kind, err)
 			}

@@ -45,7 +45,9 @@ type Done func(*types.TransactionTrace, error)
 // finds its keys on the caller's goroutine. One that leaves nothing is executed on a
 // view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
 // ctx's: then the transaction may be executed even so.
-func (in *intake) Transaction(ctx context.Context, packed *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) Transaction(
+	ctx context.Context, packed *types.PackedTransaction, o execute.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	x, err := execute.NewCandidate(packed, o.Kind)
 	if err != nil {
 		return nil, err
@@ -57,7 +59,9 @@ func (in *intake) Transaction(ctx context.Context, packed *types.PackedTransacti
 }
 
 // submit is Submit with waiting.
-func (in *intake) submit(ctx context.Context, x *execute.Candidate, o execute.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) submit(
+	ctx context.Context, x *execute.Candidate, o execute.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	in.writer.Expect(1)
 	var trace *types.TransactionTrace
 	done := make(chan error, 1)
@@ -204,7 +208,9 @@ func (in *intake) recoverKeys(list []*execute.Candidate) []error {
 
 // read executes a transaction on a reader. Only where the pending block that is
 // shown has no room left does the writer execute it, in the next block.
-func (in *intake) read(ctx context.Context, x *execute.Candidate, o execute.TransactionOptions) (*types.TransactionTrace, error) {
+func (in *intake) read(
+	ctx context.Context, x *execute.Candidate, o execute.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	if err := in.examine([]*execute.Candidate{x})[0]; err != nil {
 		return nil, err
 	}

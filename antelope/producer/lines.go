@@ -31,7 +31,8 @@ func newLoggers(o Options) loggers {
 	return loggers{
 		main: o.Log, plugin: named("producer_plugin", o.Log),
 		success: named("transaction_success_tracing", none), failure: named("transaction_failure_tracing", none),
-		transientGood: named("transient_trx_success_tracing", none), transient: named("transient_trx_failure_tracing", none),
+		transientGood: named("transient_trx_success_tracing", none),
+		transient:     named("transient_trx_failure_tracing", none),
 	}
 }
 

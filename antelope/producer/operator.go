@@ -43,7 +43,8 @@ func (op *Operator) Pause() {
 func (op *Operator) PauseAtBlock(ctx context.Context, num uint32) error {
 	return op.p.writer.Call(ctx, func() error {
 		if head := op.p.chain.Head().BlockNum; num <= head {
-			return exception.New(exception.InvalidPauseAtBlock, "Pause at block ${bn} <= chain head ${h}", "bn", num, "h", head)
+			return exception.New(exception.InvalidPauseAtBlock, "Pause at block ${bn} <= chain head ${h}",
+				"bn", num, "h", head)
 		}
 		op.p.log.plugin.Info(fmt.Sprintf("Set pause at block #%d", num))
 		op.p.chain.PauseAt(num)
@@ -75,9 +76,10 @@ func (op *Operator) RuntimeOptions(ctx context.Context) (admin.RuntimeOptions, e
 	return writer.Ask(ctx, op.p.writer, func() (admin.RuntimeOptions, error) {
 		policy := op.p.chain.Policy()
 		o := admin.RuntimeOptions{
-			MaxTransactionTime: new(int32(op.p.maxTime.Load() / 1000)), MaxIrreversibleAge: new(int32(op.p.maxLIBAge / time.Second)),
-			ProduceOffset: new(int32(round * (blockInterval.Milliseconds() - op.p.effort.Milliseconds()))),
-			GreylistLimit: new(policy.Multiple()),
+			MaxTransactionTime: new(int32(op.p.maxTime.Load() / 1000)),
+			MaxIrreversibleAge: new(int32(op.p.maxLIBAge / time.Second)),
+			ProduceOffset:      new(int32(round * (blockInterval.Milliseconds() - op.p.effort.Milliseconds()))),
+			GreylistLimit:      new(policy.Multiple()),
 		}
 		// nodeos has none until one is set that is not the default.
 		if us := int32(policy.Leeway.Microseconds()); op.p.leewaySet || us != int32(Defaults().Leeway.Microseconds()) {
@@ -218,7 +220,8 @@ func (op *Operator) ScheduleActivations(ctx context.Context, list []types.Checks
 				return err
 			}
 			if f.PreactivationRequired {
-				return exception.New(exception.ProtocolFeature, "protocol feature requires preactivation: ${digest}", "digest", d)
+				return exception.New(exception.ProtocolFeature, "protocol feature requires preactivation: ${digest}",
+					"digest", d)
 			}
 		}
 		op.p.features, op.p.signalled = slices.Clone(list), false
@@ -229,8 +232,12 @@ func (op *Operator) ScheduleActivations(ctx context.Context, list []types.Checks
 // Unapplied returns up to limit transactions that wait, from one on, nil for the
 // first. An unknown one gives an empty page. When within has passed since the writer
 // began there are no more than that far, but one at least; below 0 is no limit.
-func (op *Operator) Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (admin.UnappliedPage, error) {
-	return writer.Ask(ctx, op.p.writer, func() (admin.UnappliedPage, error) { return op.p.queue.page(from, limit, within), nil })
+func (op *Operator) Unapplied(
+	ctx context.Context, from *types.Checksum256, limit int, within time.Duration,
+) (admin.UnappliedPage, error) {
+	return writer.Ask(ctx, op.p.writer, func() (admin.UnappliedPage, error) {
+		return op.p.queue.page(from, limit, within), nil
+	})
 }
 
 // IntegrityHash computes the hash of the newest block's state, on the caller's
@@ -242,7 +249,9 @@ func (op *Operator) IntegrityHash(ctx context.Context) (head, hash types.Checksu
 	}
 	h, err := viewHead(v)
 	if err == nil {
-		hash, err = snapshot.Hash(v, h, snapshot.Options{Report: func(snapshot.Progress) error { return context.Cause(ctx) }})
+		hash, err = snapshot.Hash(v, h, snapshot.Options{Report: func(snapshot.Progress) error {
+			return context.Cause(ctx)
+		}})
 	}
 	if err = errors.Join(err, v.Close()); err != nil {
 		return head, hash, err
@@ -300,15 +309,18 @@ func (op *Operator) sayWaiting() {
 	if e := op.p.snapshot.pending[head.ID]; e == nil || e.decided || !op.p.chain.Paused() && !(makes && op.Paused()) {
 		return
 	}
-	op.p.log.plugin.Info(fmt.Sprintf("The snapshot of block #%d waits until that block is irreversible. The node is paused, "+
-		"so it makes no blocks that would make it so: /v1/producer/resume goes on", head.BlockNum))
+	op.p.log.plugin.Info(fmt.Sprintf("The snapshot of block #%d waits until that block is irreversible. The node is "+
+		"paused, so it makes no blocks that would make it so: /v1/producer/resume goes on", head.BlockNum))
 }
 
 // ScheduleSnapshot adds a request. Its ID is chosen; End 0 is for ever (Leap:
 // schedule_snapshot). Without a Start it is the block after the head.
-func (op *Operator) ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (admin.SnapshotRequest, error) {
+func (op *Operator) ScheduleSnapshot(
+	ctx context.Context, spacing uint32, start, end *uint32, description string,
+) (admin.SnapshotRequest, error) {
 	return writer.Ask(ctx, op.p.writer, func() (admin.SnapshotRequest, error) {
-		r := admin.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32, Description: description}
+		r := admin.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32,
+			Description: description}
 		if start != nil {
 			r.Start = *start
 		}
@@ -340,7 +352,8 @@ func (op *Operator) SnapshotRequests(ctx context.Context) ([]admin.SnapshotSched
 	return writer.Ask(ctx, op.p.writer, func() ([]admin.SnapshotSchedule, error) {
 		var list []admin.SnapshotSchedule
 		for _, x := range op.p.snapshot.requests {
-			list = append(list, admin.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
+			list = append(list,
+				admin.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
 		}
 		return list, nil
 	})

@@ -21,11 +21,12 @@ type Options struct {
 	MaxTransactionTime time.Duration // max-transaction-time; below 0 for no bound
 	MaxIrreversibleAge time.Duration // max-irreversible-block-age; below 0 for any age
 	MaxReversible      uint32        // max-reversible-blocks, of a chain with Savanna's rules; 0 for any number
-	VotePause          time.Duration // production-pause-vote-timeout-ms: without a vote for so long no block is made; 0 for never
-	ProduceOffset      time.Duration // produce-block-offset-ms, of a round of 12 blocks
-	MaxBlockCPU        time.Duration // max-block-cpu-usage-threshold-us: with less left a block is full
-	MaxBlockNet        uint64        // max-block-net-usage-threshold-bytes
-	Leeway             time.Duration // subjective-cpu-leeway-us
+	// production-pause-vote-timeout-ms: without a vote for so long no block is made; 0 for never
+	VotePause     time.Duration
+	ProduceOffset time.Duration // produce-block-offset-ms, of a round of 12 blocks
+	MaxBlockCPU   time.Duration // max-block-cpu-usage-threshold-us: with less left a block is full
+	MaxBlockNet   uint64        // max-block-net-usage-threshold-bytes
+	Leeway        time.Duration // subjective-cpu-leeway-us
 
 	MaxFailures      uint32        // subjective-account-max-failures
 	FailureWindow    uint32        // subjective-account-max-failures-window-size, in blocks
@@ -56,8 +57,9 @@ type Options struct {
 // Defaults are the options of a nodeos without any.
 func Defaults() Options {
 	return Options{
-		MaxTransactionTime: 499 * time.Millisecond, MaxIrreversibleAge: -time.Second, ProduceOffset: 450 * time.Millisecond,
-		MaxBlockCPU: 5 * time.Millisecond, MaxBlockNet: 1024, Leeway: 31 * time.Millisecond,
+		MaxTransactionTime: 499 * time.Millisecond, MaxIrreversibleAge: -time.Second,
+		ProduceOffset: 450 * time.Millisecond,
+		MaxBlockCPU:   5 * time.Millisecond, MaxBlockNet: 1024, Leeway: 31 * time.Millisecond,
 		MaxFailures: 3, FailureWindow: 1, DecayTime: 24 * time.Hour, NoP2PBilling: true, NoAPIBilling: true,
 		MaxReversible: 3600, VotePause: 6 * time.Second,
 		QueueBytes: 1 << 30, GreylistLimit: 1000, MaxSignature: 16384,
@@ -80,7 +82,8 @@ func (o *Options) Validate() error {
 	bad(o.MaxBlockCPU < 0 || o.MaxBlockCPU >= blockInterval, "max-block-cpu-usage-threshold-us %d must be 0 .. %d",
 		o.MaxBlockCPU.Microseconds(), blockInterval.Microseconds())
 	bad(o.FailureWindow == 0, "subjective-account-max-failures-window-size %d must be greater than 0", o.FailureWindow)
-	bad(o.DecayTime <= 0, "subjective-account-decay-time-minutes %d must be greater than 0", int64(o.DecayTime.Minutes()))
+	bad(o.DecayTime <= 0, "subjective-account-decay-time-minutes %d must be greater than 0",
+		int64(o.DecayTime.Minutes()))
 	bad(o.QueueBytes == 0, "incoming-transaction-queue-size-mb %d must be greater than 0", o.QueueBytes>>20)
 	bad(o.Readers < 0, "read-only-threads %d must not be below 0", o.Readers)
 	bad(o.GreylistLimit == 0 || o.GreylistLimit > 1000, "greylist-limit %d must be 1 .. 1000", o.GreylistLimit)

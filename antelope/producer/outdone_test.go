@@ -83,7 +83,8 @@ func outdo(t *testing.T, come bool) {
 		time.Sleep(4 * blockInterval)
 		on := n.chainBlocks()
 		if len(n.makings()) < 3 || len(on) <= len(all) || on[len(all)-1].ID() != want.ID {
-			t.Errorf("it does not go on from them: %d blocks of %d, %d made: %s", len(on), len(all), len(n.makings()), n.lines())
+			t.Errorf("it does not go on from them: %d blocks of %d, %d made: %s",
+				len(on), len(all), len(n.makings()), n.lines())
 		}
 		own := 0
 		for _, m := range n.makings() {

@@ -62,7 +62,8 @@ func (w *voteWatch) noteBlock(head *consensus.HeaderState, slot types.BlockTimes
 	}
 	for _, p := range head.Finality.Policies() {
 		expects.own = expects.own || slices.ContainsFunc(p.Finalizers, own)
-		expects.others = expects.others || slices.ContainsFunc(p.Finalizers, func(f types.Finalizer) bool { return !own(f) })
+		expects.others = expects.others ||
+			slices.ContainsFunc(p.Finalizers, func(f types.Finalizer) bool { return !own(f) })
 	}
 	if old := w.expects.Load(); old == nil || *old != expects {
 		w.expects.Store(&expects)

@@ -40,11 +40,13 @@ func TestMissingVotesAreNoticed(t *testing.T) {
 			{own, "b", ""}, {own, "b", ""}, {own, "b", others}, {both, "b", ""}}},
 		"the own one stops": {[]string{own, others}, []second{{both, "b", ""}, {others, "b", ""}, {others, "b", ""},
 			{others, "b", ""}, {others, "b", ""}, {others, "b", own}}},
-		"nobody votes":       {[]string{own, others}, []second{{"", "b", ""}, {"", "b", ""}, {"", "b", ""}, {"", "b", both}, {"", "b", both}}},
-		"no blocks, no harm": {[]string{own, others}, []second{{both, "b", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}}},
+		"nobody votes": {[]string{own, others}, []second{{"", "b", ""}, {"", "b", ""}, {"", "b", ""}, {"", "b", both}, {"", "b", both}}},
+		"no blocks, no harm": {[]string{own, others}, []second{{both, "b", ""}, {"", "", ""}, {"", "", ""},
+			{"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}}},
 		"only others": {[]string{others}, []second{{others, "b", ""}, {others, "b", ""}, {others, "b", ""},
 			{others, "b", ""}, {others, "b", ""}, {others, "b", ""}}},
-		"not called so":     {[]string{"a name of thirteen and more"}, []second{{"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}}},
+		"not called so": {[]string{"a name of thirteen and more"},
+			[]second{{"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}, {"?", "b", ""}}},
 		"no finalizers yet": {nil, []second{{"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}, {"", "", ""}}},
 	} {
 		w := &voteWatch{opt: &Options{VotePause: 3 * time.Second, Producers: []types.Name{types.N(own)}}}
@@ -162,7 +164,8 @@ func TestANodePausesAtABlock(t *testing.T) {
 			if is := n.Head().Num; is != at {
 				t.Errorf("it stands at block %d, and not at %d", is, at)
 			}
-			if line := fmt.Sprintf("Pausing at block #%d", at); !mode.IrreversibleMode && !strings.Contains(n.lines(), line) {
+			if line := fmt.Sprintf("Pausing at block #%d", at); !mode.IrreversibleMode &&
+				!strings.Contains(n.lines(), line) {
 				t.Errorf("the log does not have %q", line)
 			}
 			if err := n.Operator.PauseAtBlock(ctx, at); !exception.Is(err, exception.InvalidPauseAtBlock) {

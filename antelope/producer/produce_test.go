@@ -106,7 +106,8 @@ func TestNothingIsProducedOnAChainWhoseIrreversibleBlockIsTooOld(t *testing.T) {
 		if !strings.Contains(n.lines(), "Not producing block because the irreversible block is too old [age:") {
 			t.Error("the log does not say why there are no blocks")
 		}
-		if err := n.SetRuntimeOptions(context.Background(), admin.RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
+		if err := n.SetRuntimeOptions(context.Background(),
+			admin.RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -145,7 +146,8 @@ func TestAProducerNeverSignsWhatItSignedElsewhere(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		made := n.makings()
-		if len(made) == 0 || made[0].block.BlockNum != last.BlockNum()+1 || made[0].block.Header.Timestamp <= last.Timestamp {
+		if len(made) == 0 || made[0].block.BlockNum != last.BlockNum()+1 ||
+			made[0].block.Header.Timestamp <= last.Timestamp {
 			t.Errorf("%d blocks after the other branch", len(made))
 		}
 	})
@@ -221,7 +223,8 @@ func submitLarge(t *testing.T, n *node, count int, done chan<- error) {
 	t.Helper()
 	for i := range count {
 		a := chaintest.Action(name("eosio"), name("nothing"), name("eosio"), make([]byte, 5<<20+i))
-		n.Submit(execute.TransactionOptions{API: true}, Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
+		n.Submit(execute.TransactionOptions{API: true},
+			Submission{n.candidate(t, a), func(_ *types.TransactionTrace, err error) { done <- err }})
 	}
 }
 
@@ -335,7 +338,8 @@ func TestFullBlocksDoNotRunAwayFromTheClock(t *testing.T) {
 				full++
 			}
 			if m.block.Header.Timestamp >= next && m.at.Before(earliest) {
-				t.Errorf("the block of slot %d was made %s before the round", m.block.Header.Timestamp, earliest.Sub(m.at))
+				t.Errorf("the block of slot %d was made %s before the round", m.block.Header.Timestamp,
+					earliest.Sub(m.at))
 			}
 		}
 		if full < 3 {
@@ -390,7 +394,8 @@ func TestAScheduledFeatureIsActivatedOnce(t *testing.T) {
 		set := n.chain.Features()
 		first, _ := set.Digest(feature.PreactivateFeature)
 		second, _ := set.Digest(feature.OnlyBillFirstAuthorizer)
-		if err := n.ScheduleActivations(ctx, []types.Checksum256{second}); !exception.Is(err, exception.ProtocolFeature) {
+		if err := n.ScheduleActivations(ctx, []types.Checksum256{second}); !exception.Is(err,
+			exception.ProtocolFeature) {
 			t.Errorf("a feature that needs preactivation: %v", err)
 		}
 		if err := n.ScheduleActivations(ctx, []types.Checksum256{first, first}); !exception.Is(err,
@@ -502,7 +507,8 @@ func threeProducersWatched(t *testing.T, ctx context.Context, links *[]*link, wa
 	}
 	time.Sleep(2 * time.Second)
 	m := nodes[0].maker
-	mustPush(t, nodes[0], m.CreateAccount(name("proda")), m.CreateAccount(name("prodb")), m.CreateAccount(name("prodc")),
+	mustPush(t, nodes[0], m.CreateAccount(name("proda")), m.CreateAccount(name("prodb")),
+		m.CreateAccount(name("prodc")),
 		chaintest.SetCode(name("eosio"), chaintest.SystemCode()))
 	mustPush(t, nodes[0], propose(m, "proda", "prodb", "prodc"))
 	time.Sleep(10 * time.Second)

@@ -109,7 +109,8 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		bills: newSubjectiveBilling(o.DecayTime), speculation: speculation{chain: c},
 	}
 	if len(o.Producers) > 0 && c.LightValidation() {
-		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is not safe when validation_mode is not \"full\"")
+		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is " +
+			"not safe when validation_mode is not \"full\"")
 	}
 	p.writer = writer.New(writer.Options{Before: p.takeLate, Publish: p.publish, Ended: p.terminated})
 	p.connect()
@@ -146,7 +147,8 @@ func (p *Producer) connect() {
 	p.wary = func() bool { return len(p.opt.Producers) > 0 || !p.head.Load().Spring }
 
 	p.intake.head = &p.head
-	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer, &p.log, &p.keys
+	p.intake.opt, p.intake.chain, p.intake.writer, p.intake.log, p.intake.keys = &p.opt, p.chain, p.writer,
+		&p.log, &p.keys
 	p.maxTime.Store(p.opt.MaxTransactionTime.Microseconds())
 	p.intake.incoming, p.acked = p.incoming, p.tellAcked
 
@@ -192,7 +194,8 @@ func (p *Producer) Run(ctx context.Context) error {
 func (p *Producer) sayTerminated() {
 	line := fmt.Sprintf("Reached configured maximum block %d; terminating", p.opt.StopAt)
 	if p.chain.Spring() {
-		line = fmt.Sprintf("Block %d reached configured maximum block %d; terminating", p.chain.Head().BlockNum, p.opt.StopAt)
+		line = fmt.Sprintf("Block %d reached configured maximum block %d; terminating",
+			p.chain.Head().BlockNum, p.opt.StopAt)
 	}
 	p.log.main.Info(line)
 }

@@ -33,7 +33,8 @@ func TestWhatCannotChangeBeforeTheNextSlotWaitsForIt(t *testing.T) {
 				o.Signers[k] = refuses
 			}
 		}},
-		{"no time", "Not producing block because I don't have any private keys", 3, func(o *Options) { o.Signers, o.ProduceOffset = nil, 5999*time.Millisecond }},
+		{"no time", "Not producing block because I don't have any private keys", 3,
+			func(o *Options) { o.Signers, o.ProduceOffset = nil, 5999*time.Millisecond }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -42,8 +42,9 @@ func (p *Producer) reportProduced(b *consensus.BlockState, start time.Time) {
 	p.each(func(e *Events) {
 		if e.Produced != nil {
 			e.Produced(ProducedBlock{
-				BlockTime: t, Unapplied: p.queue.len(), BilledAccounts: p.bills.len(), Transactions: len(b.Block.Transactions),
-				CPU: r.CPU, Net: r.Net, Elapsed: r.Elapsed, Time: total, Irreversible: lib, Head: b.BlockNum,
+				BlockTime: t, Unapplied: p.queue.len(), BilledAccounts: p.bills.len(),
+				Transactions: len(b.Block.Transactions),
+				CPU:          r.CPU, Net: r.Net, Elapsed: r.Elapsed, Time: total, Irreversible: lib, Head: b.BlockNum,
 			})
 		}
 	})
@@ -70,7 +71,8 @@ func (p *Producer) logReceived(b *Block, now time.Time) {
 	applied := p.opt.Irreversible || head.ID == b.ID
 	latency := func(x *types.SignedBlock) int64 { return now.Sub(x.Timestamp.TimePoint().Time()).Milliseconds() }
 	end := func(x *types.SignedBlock) string {
-		return fmt.Sprintf("confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]", x.Confirmed, r.Net,
+		return fmt.Sprintf("confirmed: %d, net: %d, cpu: %d, elapsed: %d, time: %d, latency: %d ms]",
+			x.Confirmed, r.Net,
 			r.CPU, r.Elapsed.Microseconds(), r.Total.Microseconds(), latency(x))
 	}
 	p.log.main.Info(lineOf("Received block", b.ID, b.Signed) +

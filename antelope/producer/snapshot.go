@@ -62,7 +62,8 @@ const scheduleName = "snapshot-schedule.json"
 
 func openSnapshots(p *Producer) (*snapshots, error) {
 	s := &snapshots{
-		chain: p.chain, writer: p.writer, log: &p.log, final: p.opt.Irreversible, dir: p.opt.SnapshotsDir, files: p.opt.Files,
+		chain: p.chain, writer: p.writer, log: &p.log, final: p.opt.Irreversible, dir: p.opt.SnapshotsDir,
+		files:   p.opt.Files,
 		pending: make(map[types.Checksum256]*pendingSnapshot), headView: p.headView, showHead: p.showHead,
 	}
 	if s.files == nil {
@@ -419,7 +420,8 @@ func (s *snapshots) load() error {
 			r.End = math.MaxUint32
 		}
 		s.requests = append(s.requests, &admin.SnapshotSchedule{SnapshotRequest: admin.SnapshotRequest{
-			ID: uint32(r.ID), Spacing: uint32(r.Spacing), Start: uint32(r.Start), End: uint32(r.End), Description: r.Description,
+			ID: uint32(r.ID), Spacing: uint32(r.Spacing), Start: uint32(r.Start), End: uint32(r.End),
+			Description: r.Description,
 		}})
 		s.nextID = max(s.nextID, uint32(r.ID)+1)
 	}

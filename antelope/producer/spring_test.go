@@ -124,7 +124,8 @@ func TestAPausedProducerAnswers(t *testing.T) {
 // Contracts see the time of the block that a transaction would be in: now's, or where nobody produces and
 // the node is Spring's that of the slot after the head.
 func TestTimeOfBlocksThatAreNoOnes(t *testing.T) {
-	for _, c := range []struct{ spring, produces, next bool }{{true, false, true}, {true, true, false}, {false, false, false}} {
+	for _, c := range []struct{ spring, produces, next bool }{{true, false, true}, {true, true, false},
+		{false, false, false}} {
 		inBubble(t, func(t *testing.T) {
 			p := peersOf(t, 1, c.spring, 5)
 			n := newNode(t, chain.Options{}, func(o *Options) {
@@ -137,7 +138,8 @@ func TestTimeOfBlocksThatAreNoOnes(t *testing.T) {
 			n.run()
 			head := n.Head().Time
 			at, err := n.ask(t)
-			if want := map[bool]types.BlockTimestamp{true: head + 1, false: head + 9}[c.next]; err != nil || at != want {
+			if want := map[bool]types.BlockTimestamp{true: head + 1, false: head + 9}[c.next]; err != nil ||
+				at != want {
 				t.Errorf("%+v: the block is %d slots after the head: %v", c, at-head, err)
 			}
 		})
@@ -164,7 +166,8 @@ func TestTransactionsInIrreversibleMode(t *testing.T) {
 				}
 				before := n.Head()
 				_, err := n.ask(t)
-				if (err == nil) != spring || err != nil && !strings.Contains(err.Error(), "this node accepts no transactions") {
+				if (err == nil) != spring ||
+					err != nil && !strings.Contains(err.Error(), "this node accepts no transactions") {
 					t.Errorf("of Spring %v: %v", spring, err)
 				}
 				if before.ID != n.Head().ID {
@@ -215,7 +218,8 @@ func TestAVoteThatIsSentAgainIsNotHeard(t *testing.T) {
 
 // A block from the future is refused by nodes that produce. Others of Spring's take it.
 func TestBlocksFromTheFuture(t *testing.T) {
-	for _, c := range []struct{ spring, produces, takes bool }{{true, true, false}, {true, false, true}, {false, false, false}} {
+	for _, c := range []struct{ spring, produces, takes bool }{{true, true, false}, {true, false, true},
+		{false, false, false}} {
 		inBubble(t, func(t *testing.T) {
 			p := peersOf(t, 1, c.spring, 5)
 			early := len(p.Blocks)
@@ -228,7 +232,9 @@ func TestBlocksFromTheFuture(t *testing.T) {
 				}
 			})
 			n.follow(t, p.Blocks[:early])
-			future := func(b *types.SignedBlock) bool { return time.Until(b.Timestamp.TimePoint().Time()) >= 7*time.Second }
+			future := func(b *types.SignedBlock) bool {
+				return time.Until(b.Timestamp.TimePoint().Time()) >= 7*time.Second
+			}
 			n.Subscribe(Events{Header: func(b *consensus.BlockState) {
 				if !c.takes && future(b.Block) {
 					t.Errorf("%+v: those who vote are told of block %d, which is refused", c, b.BlockNum)
@@ -237,7 +243,8 @@ func TestBlocksFromTheFuture(t *testing.T) {
 			n.run()
 			var err error
 			for _, b := range p.Blocks[early:] {
-				// Peers' blocks come in parts: the header is checked, passed on and voted for before the block is applied.
+				// Peers' blocks come in parts: the header is checked, passed on and voted for before the block is
+				// applied.
 				switch err := n.CheckHeader(n.NewBlock(b, b.ID())); {
 				case !c.takes && future(b) && !exception.Is(err, exception.BlockFromTheFuture):
 					t.Errorf("%+v: the header of block %d is passed on: %v", c, b.BlockNum(), err)
@@ -300,7 +307,8 @@ func TestEachBlockOfASwitchHasALine(t *testing.T) {
 		checked := 0
 		for _, b := range p.Blocks[early:] {
 			forked, accepted = false, nil
-			if err := n.Block(context.Background(), b, b.ID()); err != nil && !exception.Is(err, exception.UnlinkableBlock) {
+			if err := n.Block(context.Background(), b, b.ID()); err != nil &&
+				!exception.Is(err, exception.UnlinkableBlock) {
 				t.Fatal(err)
 			}
 			if !forked || len(accepted) < 2 {
@@ -323,7 +331,8 @@ func TestEachBlockOfASwitchHasALine(t *testing.T) {
 func TestSchedulesOfTheBlockThatIsMadeAreShown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newNode(t, chain.Options{}, produces("eosio"))
-		if _, err := n.maker.Block(chaintest.SetCode(name("eosio"), chaintest.SystemCode()), n.maker.CreateAccount(name("alice"))); err != nil {
+		if _, err := n.maker.Block(chaintest.SetCode(name("eosio"), chaintest.SystemCode()),
+			n.maker.CreateAccount(name("alice"))); err != nil {
 			t.Fatal(err)
 		}
 		n.run()

@@ -74,7 +74,8 @@ func (p *Producer) begin() outcome {
 	if !producing && b.now.Add(blockInterval/10).After(p.deadline) {
 		p.deadline = b.now.Add(p.effort)
 	}
-	p.log.plugin.Debug(fmt.Sprintf("Starting block #%d at %s producer %s", b.num, timeText(b.now), b.scheduled.Producer))
+	p.log.plugin.Debug(fmt.Sprintf("Starting block #%d at %s producer %s", b.num, timeText(b.now),
+		b.scheduled.Producer))
 	if p.abort() != nil {
 		return failedToStart
 	}

@@ -150,9 +150,10 @@ func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
 	q := newQueue(1 << 20)
 	answers := make(map[byte][]error)
 	incoming := func(id byte, from origin) *entry {
-		return &entry{x: candidate(id, types.TimePointSec(id)), from: from, done: func(_ *types.TransactionTrace, err error) {
-			answers[id] = append(answers[id], err)
-		}}
+		return &entry{x: candidate(id, types.TimePointSec(id)), from: from,
+			done: func(_ *types.TransactionTrace, err error) {
+				answers[id] = append(answers[id], err)
+			}}
 	}
 	q.addIncoming(incoming(5, incomingP2P))
 	q.addIncoming(incoming(3, incomingAPI))
@@ -245,7 +246,8 @@ func TestTheNextSlotIsTheFirstThatIsAllowed(t *testing.T) {
 			want++
 		}
 		if got := nextSlot(mark, current, num, index, producers); got != want {
-			t.Fatalf("slot %d, want %d: now %d, producer %d of %d, watermark %+v", got, want, current, index, producers, mark)
+			t.Fatalf("slot %d, want %d: now %d, producer %d of %d, watermark %+v",
+				got, want, current, index, producers, mark)
 		}
 	}
 }

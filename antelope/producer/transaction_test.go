@@ -95,7 +95,8 @@ func randomAction(random *rand.Rand, m *chaintest.Maker, i int) types.Action {
 		data := serial.AppendUint64(nil, random.Uint64N(200))
 		return chaintest.Action(eosio, name("put"), eosio, append(data, fmt.Sprint("value ", i)...))
 	case 3: // deferred, maybe for longer than the chain lasts
-		trx := types.Transaction{Actions: []types.Action{chaintest.Action(eosio, name("later"), eosio, fmt.Append(nil, i))}}
+		trx := types.Transaction{
+			Actions: []types.Action{chaintest.Action(eosio, name("later"), eosio, fmt.Append(nil, i))}}
 		trx.Expiration = types.TimePoint(time.Now().Add(time.Hour).UnixMicro()).Sec()
 		trx.DelaySec = uint32(random.IntN(20))
 		data := serial.AppendUint64(serial.AppendUint64(nil, uint64(i)), 0)
@@ -166,13 +167,15 @@ func TestATransactionIsRefusedForTheReasonThatNodeosGives(t *testing.T) {
 			"too late":           {send(n.signUntil(3*time.Hour, a)), exception.TxExpTooFar, false},
 			"failing":            {send(n.sign(a)), exception.AccountNameExists, false},
 		} {
-			if e := exception.Of(c.err); e == nil || e.Kind.Code != c.kind.Code || exception.Is(e, c.kind) != c.classed {
+			if e := exception.Of(c.err); e == nil || e.Kind.Code != c.kind.Code ||
+				exception.Is(e, c.kind) != c.classed {
 				t.Errorf("%s: %v", what, c.err)
 			}
 		}
 		delayed := &types.Transaction{Actions: []types.Action{a}}
 		delayed.DelaySec = 1
-		if err := send(sign(n.maker, delayed)); err == nil || !strings.Contains(err.Error(), "transaction cannot be delayed") {
+		if err := send(sign(n.maker, delayed)); err == nil ||
+			!strings.Contains(err.Error(), "transaction cannot be delayed") {
 			t.Errorf("delayed: %v", err)
 		}
 		time.Sleep(2 * time.Second)
@@ -201,7 +204,8 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			trace, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.DryRun, API: true, FailureTrace: true})
+			trace, err := n.Transaction(ctx, p,
+				execute.TransactionOptions{Kind: execute.DryRun, API: true, FailureTrace: true})
 			if err != nil || trace.Except != nil || trace.Receipt == nil {
 				t.Fatalf("%+v, %v", trace, err)
 			}
@@ -211,7 +215,8 @@ func TestADryRunAndAReadOnlyTransactionLeaveNothing(t *testing.T) {
 		if p, err = n.sign(a); err != nil {
 			t.Fatal(err)
 		}
-		trace, err := n.Transaction(ctx, p, execute.TransactionOptions{Kind: execute.ReadOnly, API: true, FailureTrace: true})
+		trace, err := n.Transaction(ctx, p,
+			execute.TransactionOptions{Kind: execute.ReadOnly, API: true, FailureTrace: true})
 		if err != nil || trace.Except != nil {
 			t.Fatalf("%+v, %v", trace, err)
 		}
@@ -298,12 +303,14 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 			t.Errorf("%d %d %d %v %d, %v", *o.MaxTransactionTime, *o.MaxIrreversibleAge, *o.ProduceOffset, o.Leeway,
 				*o.GreylistLimit, err)
 		}
-		change := admin.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)), Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
+		change := admin.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)),
+			Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
 		if err := n.SetRuntimeOptions(ctx, change); err != nil {
 			t.Fatal(err)
 		}
 		o, err = n.RuntimeOptions(ctx)
-		if err != nil || *o.MaxTransactionTime != 100 || *o.ProduceOffset != 1200 || *o.Leeway != 5 || *o.GreylistLimit != 7 {
+		if err != nil || *o.MaxTransactionTime != 100 || *o.ProduceOffset != 1200 || *o.Leeway != 5 ||
+			*o.GreylistLimit != 7 {
 			t.Errorf("%d %d %d %d, %v", *o.MaxTransactionTime, *o.ProduceOffset, *o.Leeway, *o.GreylistLimit, err)
 		}
 		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{ProduceOffset: new(int32(6000))}); err == nil {
@@ -674,7 +681,11 @@ func TestANodeWithoutTransactionsBeginsNoBlock(t *testing.T) {
 			t.Errorf("applied block %d, heard of %d; want %d and %d", h.Num, h.ForkNum, want.IrreversibleNum, want.Num)
 		}
 		var bad *admin.BadOption
-		if _, err := New(i.chain, func() Options { o := i.opt; o.Producers = []types.Name{name("eosio")}; return o }()); !errors.As(err, &bad) {
+		if _, err := New(i.chain, func() Options {
+			o := i.opt
+			o.Producers = []types.Name{name("eosio")}
+			return o
+		}()); !errors.As(err, &bad) {
 			t.Errorf("a producer in irreversible mode: %v", err)
 		}
 	})
@@ -685,7 +696,8 @@ func TestAProducerValidatesEverything(t *testing.T) {
 	o := n.opt
 	o.Producers = []types.Name{name("eosio")}
 	var bad *admin.BadOption
-	if _, err := New(n.chain, o); !errors.As(err, &bad) || !strings.Contains(err.Error(), `block production is not safe when validation_mode is not "full"`) {
+	if _, err := New(n.chain, o); !errors.As(err, &bad) ||
+		!strings.Contains(err.Error(), `block production is not safe when validation_mode is not "full"`) {
 		t.Errorf("a producer in light mode: %v", err)
 	}
 }
@@ -805,7 +817,8 @@ func TestTraceLinesAreThoseOfNodeos(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{
-			fmt.Sprintf("[TRX_TRACE] Block %d for producer eosio is ACCEPTING tx: %s, auth: eosio, cpu: 1", num, good.ID),
+			fmt.Sprintf("[TRX_TRACE] Block %d for producer eosio is ACCEPTING tx: %s, auth: eosio, cpu: 1",
+				num, good.ID),
 			fmt.Sprintf(
 				"[TRX_TRACE] Block %d for producer eosio is REJECTING tx: %s, auth: eosio, action: eosio:newaccount, "+
 					"Cannot create account named alice, as that name is already taken", num, bad.ID),

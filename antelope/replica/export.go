@@ -33,8 +33,8 @@ func (b exportedBlock) Size() int64 {
 	return numbers + int64(len(b.ID)+len(b.Previous)+len(b.Producer)+len(b.TransactionRoot)+len(b.ActionRoot))
 }
 
-// exportedTransaction is a row of the table transactions. What is nil, and the actions, are not known of one that the block
-// names by its id alone.
+// exportedTransaction is a row of the table transactions. What is nil, and the actions, are not known of one that the
+// block names by its id alone.
 type exportedTransaction struct {
 	Block       uint64           `parquet:"block,delta"`
 	Index       uint32           `parquet:"tx_index,delta"`
@@ -105,16 +105,19 @@ func exported(b *fleet.Block, block func(exportedBlock) error, transaction func(
 
 func blockRow(x *types.SignedBlock) exportedBlock {
 	return exportedBlock{
-		Block: uint64(x.BlockNum()), ID: x.ID().String(), Previous: x.Previous.String(), Time: int64(x.Timestamp.TimePoint()),
+		Block: uint64(x.BlockNum()), ID: x.ID().String(), Previous: x.Previous.String(),
+		Time:     int64(x.Timestamp.TimePoint()),
 		Producer: x.Producer.String(), Confirmed: uint32(x.Confirmed), TransactionRoot: x.TransactionMRoot.String(),
-		ActionRoot: x.ActionMRoot.String(), ScheduleVersion: x.ScheduleVersion, Transactions: uint32(len(x.Transactions)),
+		ActionRoot: x.ActionMRoot.String(), ScheduleVersion: x.ScheduleVersion,
+		Transactions: uint32(len(x.Transactions)),
 	}
 }
 
 func transactionRow(x *types.SignedBlock, i int) (exportedTransaction, error) {
 	r := &x.Transactions[i]
-	row := exportedTransaction{Block: uint64(x.BlockNum()), Index: uint32(i), ID: r.ID.String(), Status: r.Status.String(),
-		CPU: r.CPUUsageUS, NetWords: r.NetUsageWords}
+	row := exportedTransaction{Block: uint64(x.BlockNum()), Index: uint32(i), ID: r.ID.String(),
+		Status: r.Status.String(),
+		CPU:    r.CPUUsageUS, NetWords: r.NetUsageWords}
 	if r.Packed == nil { // the state held it until its time came
 		return row, nil
 	}

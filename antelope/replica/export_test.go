@@ -78,8 +78,8 @@ func exportAll(t *testing.T, x told) string {
 	return dir
 }
 
-// An export of a chain that forks and goes over to Savanna's rules has its irreversible blocks, their transactions with all
-// actions, and the rows that they changed.
+// An export of a chain that forks and goes over to Savanna's rules has its irreversible blocks, their transactions with
+// all actions, and the rows that they changed.
 func TestAChainIsExported(t *testing.T) {
 	p := forks(t, *seedFlag, 60)
 	x := tell(t, newNode(t, p, true), p.Blocks)
@@ -89,7 +89,8 @@ func TestAChainIsExported(t *testing.T) {
 	transactions := exporttest.Read[exportedTransaction](t, dir, "transactions")
 	rows := exporttest.Read[changedRow](t, dir, "rows")
 	if len(blocks) != len(chain) || uint64(len(chain)) != x.final.Revision-1 {
-		t.Fatalf("%d blocks are exported, %d are irreversible up to block %d", len(blocks), len(chain), x.final.Revision)
+		t.Fatalf("%d blocks are exported, %d are irreversible up to block %d", len(blocks), len(chain),
+			x.final.Revision)
 	}
 	actions := 0
 	for i, b := range chain {
@@ -125,14 +126,17 @@ func sameTransaction(t *testing.T, b *types.SignedBlock, i int, row exportedTran
 		t.Fatal(err)
 	}
 	all := append(append([]types.Action(nil), trx.ContextFreeActions...), trx.Actions...)
-	if row.Block != uint64(b.BlockNum()) || row.Index != uint32(i) || row.ID != trx.ID().String() || row.Status != r.Status.String() ||
-		row.CPU != r.CPUUsageUS || row.NetWords != r.NetUsageWords || *row.Authorizer != trx.FirstAuthorizer().String() ||
+	if row.Block != uint64(b.BlockNum()) || row.Index != uint32(i) || row.ID != trx.ID().String() ||
+		row.Status != r.Status.String() ||
+		row.CPU != r.CPUUsageUS || row.NetWords != r.NetUsageWords ||
+		*row.Authorizer != trx.FirstAuthorizer().String() ||
 		*row.Expiration != int64(trx.Expiration)*1_000_000 || len(row.Actions) != len(all) {
 		t.Fatalf("transaction %d of block %d is %+v", i, b.BlockNum(), row)
 	}
 	for j := range all {
 		a, x := &all[j], &row.Actions[j]
-		if x.Account != a.Account.String() || x.Name != a.Name.String() || !bytes.Equal(x.Data, a.Data) || len(x.Authorizations) != len(a.Authorization) {
+		if x.Account != a.Account.String() || x.Name != a.Name.String() || !bytes.Equal(x.Data, a.Data) ||
+			len(x.Authorizations) != len(a.Authorization) {
 			t.Fatalf("action %d of transaction %d of block %d is %+v", j, i, b.BlockNum(), x)
 		}
 		for k, p := range a.Authorization {
@@ -153,7 +157,8 @@ func sameRows(t *testing.T, block uint64, told []byte, rows []changedRow) []chan
 		}
 		x := rows[0]
 		rows = rows[1:]
-		if x.Block != block || x.Table != table || !bytes.Equal(x.Key, key) || (x.Value != nil) != present || present && !bytes.Equal(*x.Value, value) {
+		if x.Block != block || x.Table != table || !bytes.Equal(x.Key, key) || (x.Value != nil) != present ||
+			present && !bytes.Equal(*x.Value, value) {
 			return fmt.Errorf("%+v should be row %x of table %s", x, key, table)
 		}
 		return nil
@@ -188,13 +193,14 @@ func TestOthersReadAnExport(t *testing.T) {
 	}
 	rows, gone := 0, 0
 	for _, b := range chain {
-		err := fleet.EachRow(x.rows[fleet.Point{Revision: uint64(b.BlockNum()), ID: fleet.ID(b.ID())}], func(_ string, _, _ []byte, present bool) error {
-			rows++
-			if !present {
-				gone++
-			}
-			return nil
-		})
+		err := fleet.EachRow(x.rows[fleet.Point{Revision: uint64(b.BlockNum()), ID: fleet.ID(b.ID())}],
+			func(_ string, _, _ []byte, present bool) error {
+				rows++
+				if !present {
+					gone++
+				}
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}

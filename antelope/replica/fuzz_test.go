@@ -11,7 +11,8 @@ import (
 // A block whose record may be anything is exported, or refused.
 func FuzzExported(f *testing.F) {
 	trx := &types.Transaction{Actions: []types.Action{{Account: types.N("eosio"), Name: types.N("onblock"),
-		Authorization: []types.PermissionLevel{{Actor: types.N("eosio"), Permission: types.N("active")}}, Data: []byte{1}}}}
+		Authorization: []types.PermissionLevel{{Actor: types.N("eosio"), Permission: types.N("active")}},
+		Data:          []byte{1}}}}
 	b := &types.SignedBlock{}
 	for _, c := range []types.Compression{types.CompressionNone, types.CompressionZlib} {
 		p, err := types.Pack(trx, nil, nil, c)

@@ -31,7 +31,8 @@ func keep(t *testing.T, c *chain.Chain) *histories {
 	if k.ship, err = ship.Open(ship.Options{Dir: k.dir, Traces: true, State: true, Finality: true}); err != nil {
 		t.Fatal(err)
 	}
-	if k.traces, err = tracelog.Open(tracelog.Options{Files: slicefile.Options{Dir: t.TempDir(), Stride: 50}}); err != nil {
+	if k.traces, err = tracelog.Open(tracelog.Options{
+		Files: slicefile.Options{Dir: t.TempDir(), Stride: 50}}); err != nil {
 		t.Fatal(err)
 	}
 	c.Subscribe(k.ship.Hooks(source{c}))
@@ -167,7 +168,8 @@ func (k *histories) sameLogs(t *testing.T, replica *histories, first, last uint3
 			id, a := entryOf(t, of[i], num)
 			other, b := entryOf(t, to[i], num)
 			if id != other || !bytes.Equal(a, b) {
-				t.Fatalf("%s, block %d: %d bytes of %s, the replica has %d bytes of %s", of[i].Path(), num, len(a), id, len(b), other)
+				t.Fatalf("%s, block %d: %d bytes of %s, the replica has %d bytes of %s",
+					of[i].Path(), num, len(a), id, len(b), other)
 			}
 		}
 	}

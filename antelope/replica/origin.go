@@ -36,8 +36,9 @@ type Origin struct {
 	rows     *fleet.Rows       // of that revision; empty until it is pushed
 }
 
-// NewOrigin makes the origin of a chain whose state is in a store. Its hooks are to be the chain's. memory is how many bytes of blocks are held for
-// the fleet, those included that were published. packings are what the node's histories keep, which the fleet gets too.
+// NewOrigin makes the origin of a chain whose state is in a store. Its hooks are to be the chain's. memory is how many
+// bytes of blocks are held for the fleet, those included that were published. packings are what the node's histories
+// keep, which the fleet gets too.
 func NewOrigin(c *chain.Chain, st store.Store, memory int64, packings ...chain.Packing) *Origin {
 	return &Origin{chain: c, store: st, memory: memory, packings: packings, rows: &fleet.Rows{}}
 }
@@ -148,7 +149,8 @@ func (o *Origin) Image(ctx context.Context) (im stream.Image, err error) {
 		if err := c.Publish(); err != nil {
 			return err
 		}
-		im.ImageHeader = fleet.ImageHeader{Ledger: Ledger, Chain: fleet.ID(c.ID()), Point: PointOf(c.Head().HeaderState)}
+		im.ImageHeader = fleet.ImageHeader{Ledger: Ledger, Chain: fleet.ID(c.ID()),
+			Point: PointOf(c.Head().HeaderState)}
 		im.View, err = o.store.View()
 		return err
 	})
@@ -171,7 +173,8 @@ func blocksOf(b *fleet.Block) (list []chain.Told, err error) {
 			continue
 		}
 		if len(list) == 0 {
-			return nil, fmt.Errorf("%w: revision %d has entries of histories before a block", fleet.ErrDamaged, b.Revision)
+			return nil, fmt.Errorf("%w: revision %d has entries of histories before a block",
+				fleet.ErrDamaged, b.Revision)
 		}
 		list[len(list)-1].Entries[chain.Entry(r.Log)] = r.Data
 	}

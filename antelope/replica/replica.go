@@ -23,8 +23,8 @@ type Replica struct {
 
 type standing struct{ head, final fleet.Point }
 
-// New makes a replica of a chain that was brought to its head, and whose state is in a store. do brings work to the chain's
-// writer.
+// New makes a replica of a chain that was brought to its head, and whose state is in a store. do brings work to the
+// chain's writer.
 func New(c *chain.Chain, st store.Store, do func(context.Context, func(*chain.Chain) error) error) *Replica {
 	r := &Replica{chain: c, store: st, do: do}
 	r.stand()
@@ -80,10 +80,12 @@ func Load(c *chain.Chain, st store.Store, im *fleet.ImageReader, progress func(r
 	if im.Ledger != Ledger {
 		return fmt.Errorf("the fleet's snapshot is of %q, not of %q", im.Ledger, Ledger)
 	}
-	return chain.NewFollower(c).LoadRows(func() error { return im.Load(st, progress) }, func(h *consensus.BlockState) error {
-		if PointOf(h.HeaderState) != im.Point {
-			return fmt.Errorf("%w: the snapshot's state is of block %d, its header says %d", fleet.ErrDamaged, h.BlockNum, im.Revision)
-		}
-		return nil
-	})
+	return chain.NewFollower(c).LoadRows(func() error { return im.Load(st, progress) },
+		func(h *consensus.BlockState) error {
+			if PointOf(h.HeaderState) != im.Point {
+				return fmt.Errorf("%w: the snapshot's state is of block %d, its header says %d",
+					fleet.ErrDamaged, h.BlockNum, im.Revision)
+			}
+			return nil
+		})
 }

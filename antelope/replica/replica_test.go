@@ -57,7 +57,8 @@ func forks(t *testing.T, seed uint64, blocks int) *chaintest.Peers {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	for _, step := range []func() error{func() error { return p.Run(blocks / 3) }, p.Finalise, func() error { return p.Run(blocks) }, p.Heal} {
+	for _, step := range []func() error{func() error { return p.Run(blocks / 3) }, p.Finalise,
+		func() error { return p.Run(blocks) }, p.Heal} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +196,8 @@ func (f *follower) same(t *testing.T, n *node) {
 	early := n.Fork().Root().BlockNum < types.BlockNum(f.began)
 	// What became irreversible after the last move is told with the next one.
 	late := f.final.Revision < uint64(n.Fork().Root().BlockNum)
-	if a := PointOf(f.chain.Fork().Root().HeaderState); a != f.final && f.final.Revision > uint64(types.BlockNum(f.began)) {
+	if a := PointOf(f.chain.Fork().Root().HeaderState); a != f.final &&
+		f.final.Revision > uint64(types.BlockNum(f.began)) {
 		t.Fatalf("block %d is irreversible in the replica, %d is told", a.Revision, f.final.Revision)
 	}
 	if a, b := f.chain.Standing().Append(nil), n.Standing().Append(nil); !bytes.Equal(a, b) {

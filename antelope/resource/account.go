@@ -32,7 +32,8 @@ func CPULimit(
 
 // NetLimit is the same of network, in bytes.
 func NetLimit(
-	c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, weight int64, greylist uint32, now types.BlockTimestamp,
+	c *state.ResourceConfig, st *state.ResourceState, u *state.ResourceUsage, weight int64, greylist uint32,
+	now types.BlockTimestamp,
 ) (AccountLimit, bool, error) {
 	return accountLimit(&u.Net, c.AccountNetWindow, c.Net.Max, st.VirtualNet, weight, st.TotalNetWeight, greylist, now)
 }
@@ -89,7 +90,8 @@ func toInt64(v types.Uint128) (int64, error) {
 	if v.Hi != 0 || v.Lo > math.MaxInt64 {
 		return 0, exception.New(exception.RateLimitingStateInconsistent,
 			"Casting a higher bit integer value ${v} to a lower bit integer value"+
-				" which cannot contain the value, valid range is [${min}, ${max}]", "v", v, "min", 0, "max", int64(math.MaxInt64))
+				" which cannot contain the value, valid range is [${min}, ${max}]",
+			"v", v, "min", 0, "max", int64(math.MaxInt64))
 	}
 	return int64(v.Lo), nil
 }

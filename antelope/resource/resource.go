@@ -102,9 +102,11 @@ func validate(e *state.ElasticLimit) error {
 	case e.Periods == 0:
 		return exception.New(exception.ResourceLimit, "elastic limit parameter 'periods' cannot be zero")
 	case e.Contract.Denominator == 0:
-		return exception.New(exception.ResourceLimit, "elastic limit parameter 'contract_rate' is not a well-defined ratio")
+		return exception.New(exception.ResourceLimit,
+			"elastic limit parameter 'contract_rate' is not a well-defined ratio")
 	case e.Expand.Denominator == 0:
-		return exception.New(exception.ResourceLimit, "elastic limit parameter 'expand_rate' is not a well-defined ratio")
+		return exception.New(exception.ResourceLimit,
+			"elastic limit parameter 'expand_rate' is not a well-defined ratio")
 	}
 	return nil
 }

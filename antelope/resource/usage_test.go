@@ -84,7 +84,8 @@ func TestAveragesAreThoseOfUnboundedNumbers(t *testing.T) {
 			err := resource.Add(&u, units, ordinal, window)
 			ok := a.add(units, uint64(ordinal), uint64(window))
 			if ok != (err == nil) {
-				t.Fatalf("%d units at %d in a window of %d on %+v: %v, want success %v", units, ordinal, window, before, err, ok)
+				t.Fatalf("%d units at %d in a window of %d on %+v: %v, want success %v",
+					units, ordinal, window, before, err, ok)
 			}
 			if !ok {
 				refused++
@@ -93,7 +94,8 @@ func TestAveragesAreThoseOfUnboundedNumbers(t *testing.T) {
 				}
 				continue
 			}
-			if uint64(u.LastOrdinal) != a.last || wide(u.ValueEx).Cmp(a.value) != 0 || wide(u.Consumed).Cmp(a.consumed) != 0 {
+			if uint64(u.LastOrdinal) != a.last || wide(u.ValueEx).Cmp(a.value) != 0 ||
+				wide(u.Consumed).Cmp(a.consumed) != 0 {
 				t.Fatalf("%+v became %+v, want %v", before, u, a)
 			}
 		}
@@ -105,7 +107,9 @@ func TestAveragesAreThoseOfUnboundedNumbers(t *testing.T) {
 
 // report is what get_account reports, in unbounded numbers but for the product
 // that nodeos cuts to 128 bits.
-func report(u state.Usage, c *state.ResourceConfig, virtual uint64, weight int64, total uint64, greylist uint32, now uint32) (a resource.AccountLimit, greylisted, ok bool) {
+func report(
+	u state.Usage, c *state.ResourceConfig, virtual uint64, weight int64, total uint64, greylist uint32, now uint32,
+) (a resource.AccountLimit, greylisted, ok bool) {
 	most := c.CPU.Max * uint64(greylist)
 	if greylist < 1000 && most < virtual {
 		virtual, greylisted = most, true
@@ -157,7 +161,8 @@ func TestReportedLimitsAreThoseOfUnboundedNumbers(t *testing.T) {
 		}
 		fit++
 		if got != want {
-			t.Fatalf("%+v %+v %+v weight %d greylist %d now %d:\n got %+v\nwant %+v", c, st, u, weight, greylist, now, got, want)
+			t.Fatalf("%+v %+v %+v weight %d greylist %d now %d:\n got %+v\nwant %+v",
+				c, st, u, weight, greylist, now, got, want)
 		}
 	}
 	if fit < 1000 || cut < 1000 {

@@ -79,7 +79,9 @@ func (q accounts) getCode(b []byte) ([]byte, error) {
 
 // ofAccount ends the reading of the parameters, and answers with an object about an account that
 // must exist.
-func (q accounts) ofAccount(b []byte, n types.Name, what string, members func(*state.View, *account, object) (object, error)) ([]byte, error) {
+func (q accounts) ofAccount(
+	b []byte, n types.Name, what string, members func(*state.View, *account, object) (object, error),
+) ([]byte, error) {
 	v, err := q.view()
 	if err != nil {
 		return b, err
@@ -111,16 +113,18 @@ func (a *API) withABI(v *state.View, o object, n types.Name) (object, error) {
 
 func (q accounts) getCodeHash(b []byte) ([]byte, error) {
 	n := q.name("account_name")
-	return q.ofAccount(b, n, "unable to retrieve account code hash", func(_ *state.View, a *account, o object) (object, error) {
-		return o.json("code_hash", a.meta.CodeHash), nil
-	})
+	return q.ofAccount(b, n, "unable to retrieve account code hash",
+		func(_ *state.View, a *account, o object) (object, error) {
+			return o.json("code_hash", a.meta.CodeHash), nil
+		})
 }
 
 func (q accounts) getABI(b []byte) ([]byte, error) {
 	n := q.name("account_name")
-	return q.ofAccount(b, n, "unable to retrieve account abi", func(v *state.View, _ *account, o object) (object, error) {
-		return q.api.withABI(v, o, n)
-	})
+	return q.ofAccount(b, n, "unable to retrieve account abi",
+		func(v *state.View, _ *account, o object) (object, error) {
+			return q.api.withABI(v, o, n)
+		})
 }
 
 func (o object) base64(key string, data []byte) object {
@@ -130,14 +134,15 @@ func (o object) base64(key string, data []byte) object {
 
 func (q accounts) getRawCodeAndABI(b []byte) ([]byte, error) {
 	n := q.name("account_name")
-	return q.ofAccount(b, n, "unable to retrieve account code/abi", func(v *state.View, a *account, o object) (object, error) {
-		code, err := a.code(v)
-		if err != nil {
-			return o, err
-		}
-		raw, err := v.ABI(n)
-		return o.base64("wasm", code).base64("abi", raw), err
-	})
+	return q.ofAccount(b, n, "unable to retrieve account code/abi",
+		func(v *state.View, a *account, o object) (object, error) {
+			code, err := a.code(v)
+			if err != nil {
+				return o, err
+			}
+			raw, err := v.ABI(n)
+			return o.base64("wasm", code).base64("abi", raw), err
+		})
 }
 
 func (q accounts) getRawABI(b []byte) ([]byte, error) {
@@ -148,18 +153,19 @@ func (q accounts) getRawABI(b []byte) ([]byte, error) {
 		q.fail(err)
 		known = &c
 	}
-	return q.ofAccount(b, n, "unable to retrieve account abi", func(v *state.View, a *account, o object) (object, error) {
-		raw, err := v.ABI(n)
-		if err != nil {
-			return o, err
-		}
-		hash := types.Hash(raw)
-		o = o.json("code_hash", a.meta.CodeHash).json("abi_hash", hash)
-		if known == nil || *known != hash {
-			o = o.base64("abi", raw)
-		}
-		return o, nil
-	})
+	return q.ofAccount(b, n, "unable to retrieve account abi",
+		func(v *state.View, a *account, o object) (object, error) {
+			raw, err := v.ABI(n)
+			if err != nil {
+				return o, err
+			}
+			hash := types.Hash(raw)
+			o = o.json("code_hash", a.meta.CodeHash).json("abi_hash", hash)
+			if known == nil || *known != hash {
+				o = o.base64("abi", raw)
+			}
+			return o, nil
+		})
 }
 
 // nullTypes is how the types of a tuple's unused places print.
@@ -253,7 +259,9 @@ func appendLimit(b []byte, l resource.AccountLimit) object {
 }
 
 // resources adds an account's limits of network and CPU, and its RAM.
-func (q accounts) resources(v *state.View, o object, a *account, l *state.ResourceLimits, now types.BlockTimestamp) (object, error) {
+func (q accounts) resources(
+	v *state.View, o object, a *account, l *state.ResourceLimits, now types.BlockTimestamp,
+) (object, error) {
 	usage, err := v.Usages.Get(a.Name)
 	if err != nil {
 		return o, err
@@ -355,7 +363,8 @@ func (q accounts) systemRows(v *state.View, o object, n types.Name, system *code
 		{"rex_info", "rex_balance", types.N("rexbal"), nameEosio},
 	} {
 		o = variant.AppendKey(o, row.key)
-		key := state.RowKey{TableKey: state.TableKey{Code: nameEosio, Scope: row.scope, Table: row.table}, Primary: uint64(n)}
+		key := state.RowKey{TableKey: state.TableKey{Code: nameEosio, Scope: row.scope, Table: row.table},
+			Primary: uint64(n)}
 		_, value, found, err := v.Row(key)
 		if err != nil {
 			return o, err
@@ -388,7 +397,8 @@ func liquidBalance(v *state.View, o object, n types.Name, core *types.Symbol) (o
 		}
 		core = &symbol
 	}
-	key := state.RowKey{TableKey: state.TableKey{Code: nameToken, Scope: n, Table: nameAccounts}, Primary: uint64(core.Code())}
+	key := state.RowKey{TableKey: state.TableKey{Code: nameToken, Scope: n, Table: nameAccounts},
+		Primary: uint64(core.Code())}
 	_, value, found, err := v.Row(key)
 	if err != nil || !found || len(value) < 16 {
 		return o, err

@@ -28,7 +28,8 @@ func fillAccounts(t testing.TB, s *state.State) {
 	alice, eosio := types.N("alice"), types.N("eosio")
 	f.account("alice", "")
 	must(t, s.SetABI(eosio, packedABI(t, systemABI)))
-	_, err := s.Limits.Create(alice, state.ResourceLimits{Owner: alice, NetWeight: 1000, CPUWeight: -1, RAMBytes: 5_000_000_000})
+	_, err := s.Limits.Create(alice,
+		state.ResourceLimits{Owner: alice, NetWeight: 1000, CPUWeight: -1, RAMBytes: 5_000_000_000})
 	must(t, err)
 	_, err = s.Usages.Create(alice, state.ResourceUsage{Owner: alice, RAM: 2996})
 	must(t, err)
@@ -36,7 +37,8 @@ func fillAccounts(t testing.TB, s *state.State) {
 	must(t, err)
 	for _, p := range [][2]string{{"owner", ""}, {"active", "owner"}, {"claim", "active"}} {
 		k := state.PermissionKey{Owner: alice, Name: types.N(p[0])}
-		_, err := s.Permissions.Create(k, state.Permission{Key: k, Parent: types.N(p[1]), Authority: types.KeyAuthority(key)})
+		_, err := s.Permissions.Create(k,
+			state.Permission{Key: k, Parent: types.N(p[1]), Authority: types.KeyAuthority(key)})
 		must(t, err)
 	}
 	for _, l := range [][3]string{{"zcode", "second", "claim"}, {"code", "", "claim"}, {"code", "all", "eosio.any"}} {
@@ -59,7 +61,9 @@ func fillAccounts(t testing.TB, s *state.State) {
 	f.row(market, ramcore, row)
 	res := table("eosio", "alice", "userres")
 	f.table(res, 1)
-	f.row(res, uint64(alice), serial.AppendInt64(append(append(alice.Append(nil), asset(t, "1.0000 TOK")...), asset(t, "2.0000 TOK")...), 8192))
+	f.row(res, uint64(alice),
+		serial.AppendInt64(append(append(alice.Append(nil), asset(t, "1.0000 TOK")...), asset(t, "2.0000 TOK")...),
+			8192))
 	voters := table("eosio", "eosio", "voters")
 	f.table(voters, 1)
 	f.row(voters, uint64(alice), serial.AppendInt64(alice.Append(nil), 30000))
@@ -82,7 +86,8 @@ func TestAnAccountPrintsAsNodeosPrintsIt(t *testing.T) {
 	n.start(dialect.Options{})
 	head := n.maker.Chain.Head()
 	auth := `{"threshold":1,"keys":[{"key":"` + aliceKey + `","weight":1}],"accounts":[],"waits":[]}`
-	unlimited := `{"used":-1,"available":-1,"max":-1,"last_usage_update_time":"2000-01-01T00:00:00.500","current_used":-1}`
+	unlimited :=
+		`{"used":-1,"available":-1,"max":-1,"last_usage_update_time":"2000-01-01T00:00:00.500","current_used":-1}`
 	want := fmt.Sprintf(`{"account_name":"alice","head_block_num":%d,"head_block_time":"%s","privileged":false,"last_code_update":"1970-01-01T00:00:00.000",`+
 		`"created":"2000-01-01T00:00:00.500","core_liquid_balance":"12.3400 TOK","ram_quota":"5000000000","net_weight":1000,"cpu_weight":-1,"net_limit":%s,`+
 		`"cpu_limit":%s,"ram_usage":2996,"permissions":[`+
@@ -107,9 +112,10 @@ func TestAnAccountPrintsAsNodeosPrintsIt(t *testing.T) {
 			t.Errorf("%s: %s", symbol, got)
 		}
 	}
-	n.contains("/v1/chain/get_account", `{"account_name":"nobody"}`, 400, `"message":"unable to retrieve account info (unknown key (boost::tuples::tuple<bool, eosio::chain::name, `+
-		`boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, `+
-		`boost::tuples::null_type, boost::tuples::null_type>): (0 nobody))"`)
+	n.contains("/v1/chain/get_account", `{"account_name":"nobody"}`, 400,
+		`"message":"unable to retrieve account info (unknown key (boost::tuples::tuple<bool, eosio::chain::name, `+
+			`boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, boost::tuples::null_type, `+
+			`boost::tuples::null_type, boost::tuples::null_type>): (0 nobody))"`)
 }
 
 // What a transaction of the block that is being made set holds for readers at once, as
@@ -120,13 +126,15 @@ func TestLimitsOfThePendingBlockAreShown(t *testing.T) {
 		_, got := n.ask("/v1/chain/get_account", `{"account_name":"alice"}`)
 		return got
 	}
-	const before, after = `"ram_quota":"5000000000","net_weight":1000,"cpu_weight":-1,`, `"ram_quota":123456,"net_weight":-1,"cpu_weight":77,`
+	const before, after = `"ram_quota":"5000000000","net_weight":1000,"cpu_weight":-1,`,
+		`"ram_quota":123456,"net_weight":-1,"cpu_weight":77,`
 	if got := ask(); !strings.Contains(got, before) {
 		t.Fatal(got)
 	}
 	must(t, n.maker.StartBlock())
 	alice := types.N("alice")
-	_, err := n.maker.Chain.State().PendingLimits.Create(alice, state.ResourceLimits{Owner: alice, NetWeight: -1, CPUWeight: 77, RAMBytes: 123456})
+	_, err := n.maker.Chain.State().PendingLimits.Create(alice,
+		state.ResourceLimits{Owner: alice, NetWeight: -1, CPUWeight: 77, RAMBytes: 123456})
 	must(t, err)
 	must(t, n.maker.Chain.PublishPending())
 	if got := ask(); !strings.Contains(got, after) {
@@ -158,11 +166,14 @@ func TestProducersComeByVotesOrFromTheSchedule(t *testing.T) {
 }
 
 func TestDeferredTransactionsAreListed(t *testing.T) {
-	trx := types.Transaction{Actions: []types.Action{{Account: types.N("alice"), Name: types.N("act"), Data: []byte{1}}}}
+	trx := types.Transaction{
+		Actions: []types.Action{{Account: types.N("alice"), Name: types.N("act"), Data: []byte{1}}}}
 	newNode(t, func(s *state.State) {
 		for i := range 3 {
-			must(t, s.CreateDeferred(&state.Deferred{TrxID: types.Hash([]byte{byte(i)}), Sender: types.N("alice"), SenderID: types.U128(uint64(i)), Payer: types.N("bob"),
-				DelayUntil: types.TimePoint(4_000_000_000_000_000 + i*1_000_000), Expiration: 4_100_000_000_000_000, Published: 1000, Packed: trx.Append(nil)}))
+			must(t, s.CreateDeferred(&state.Deferred{TrxID: types.Hash([]byte{byte(i)}), Sender: types.N("alice"),
+				SenderID: types.U128(uint64(i)), Payer: types.N("bob"),
+				DelayUntil: types.TimePoint(4_000_000_000_000_000 + i*1_000_000), Expiration: 4_100_000_000_000_000,
+				Published: 1000, Packed: trx.Append(nil)}))
 		}
 	}).start(dialect.Options{}).play("deferred.txt")
 }

@@ -49,11 +49,13 @@ func benchNode(b *testing.B) *node {
 		k = table("wide", "wide", "rows")
 		f.table(k, 1000)
 		for i := range uint64(1000) {
-			value := serial.AppendUint64(serial.AppendUint64(serial.AppendUint64(serial.AppendUint64(nil, i), uint64(types.N("wide"))), 1_700_000_000_000_000+i), i*i)
+			value := serial.AppendUint64(serial.AppendUint64(serial.AppendUint64(serial.AppendUint64(nil, i),
+				uint64(types.N("wide"))), 1_700_000_000_000_000+i), i*i)
 			f.row(k, i, append(value, make([]byte, 96)...))
 		}
 		for i := range uint64(100) {
-			f.table(state.TableKey{Code: types.N("wide"), Scope: types.Name(1<<60 | i<<50), Table: types.N("accounts")}, 1)
+			f.table(state.TableKey{Code: types.N("wide"), Scope: types.Name(1<<60 | i<<50), Table: types.N("accounts")},
+				1)
 		}
 	})
 	return n.start(dialect.Options{})
@@ -89,8 +91,10 @@ func BenchmarkCalls(b *testing.B) {
 	n := benchNode(b)
 	for _, c := range []struct{ path, body string }{
 		{"/v1/chain/get_info", ``}, {"/v1/chain/get_account", `{"account_name":"alice"}`},
-		{"/v1/chain/get_table_rows", fmt.Sprintf(benchRows, 10)}, {"/v1/chain/get_table_rows", fmt.Sprintf(benchRows, 100)},
-		{"/v1/chain/get_table_rows", wideRows}, {"/v1/chain/get_table_by_scope", `{"code":"wide","table":"accounts","limit":10}`},
+		{"/v1/chain/get_table_rows", fmt.Sprintf(benchRows, 10)},
+		{"/v1/chain/get_table_rows", fmt.Sprintf(benchRows, 100)},
+		{"/v1/chain/get_table_rows", wideRows},
+		{"/v1/chain/get_table_by_scope", `{"code":"wide","table":"accounts","limit":10}`},
 	} {
 		for _, e := range n.api.Calls() {
 			if e.Path != c.path {

@@ -65,7 +65,8 @@ func TestReadsPerSecondBesideNodeos(t *testing.T) {
 				for _, q := range [][2]string{
 					{"/v1/chain/get_info", ``}, {"/v1/chain/get_account", `{"account_name":"eosio.stake"}`},
 					{"/v1/chain/get_table_rows", `{"json":true,"code":"eosio","scope":"eosio","table":"voters","limit":10}`},
-					{"/v1/chain/get_table_rows", `{"json":true,"code":"eosio","scope":"eosio","table":"producers","limit":10,"index_position":2,"key_type":"float64"}`},
+					{"/v1/chain/get_table_rows",
+						`{"json":true,"code":"eosio","scope":"eosio","table":"producers","limit":10,"index_position":2,"key_type":"float64"}`},
 				} {
 					for name, c := range map[string]*oracle.Client{"nodeos": d.Client, "ours": ours} {
 						rate, p99, err := load(30, length, func() error {

@@ -25,7 +25,8 @@ func (q blocks) block() (n blockName, err error) {
 // sized fails if the name of a block is too short or too long (Leap: get_raw_block).
 func (n *blockName) sized() error {
 	if n.text == "" || len(n.text) > 64 {
-		return exception.New(exception.BlockIDType, "Invalid Block number or ID, must be greater than 0 and less than 65 characters")
+		return exception.New(exception.BlockIDType,
+			"Invalid Block number or ID, must be greater than 0 and less than 65 characters")
 	}
 	return nil
 }
@@ -39,7 +40,8 @@ func (n *blockName) parse() error {
 	}
 	id, err := checksumOf(variant.Of(n.text))
 	if err != nil && !exception.Is(err, exception.ChainException) {
-		return exception.Wrap(exception.BlockIDType, err, "Invalid block ID: ${block_num_or_id}", "block_num_or_id", n.text)
+		return exception.Wrap(exception.BlockIDType, err, "Invalid block ID: ${block_num_or_id}",
+			"block_num_or_id", n.text)
 	}
 	n.id = id
 	return err
@@ -153,7 +155,8 @@ func (q blocks) getBlockInfo(b []byte) ([]byte, error) {
 	id := block.ID()
 	o := object(append(b, '{')).uint("block_num", uint64(num)).uint("ref_block_num", uint64(uint16(num))).json("id", id)
 	o = o.json("timestamp", block.Timestamp).name("producer", block.Producer).uint("confirmed", uint64(block.Confirmed))
-	o = o.json("previous", block.Previous).json("transaction_mroot", block.TransactionMRoot).json("action_mroot", block.ActionMRoot)
+	o = o.json("previous", block.Previous).json("transaction_mroot", block.TransactionMRoot).
+		json("action_mroot", block.ActionMRoot)
 	o = o.uint("schedule_version", uint64(block.ScheduleVersion)).json("producer_signature", block.ProducerSignature)
 	return append(o.uint("ref_block_prefix", refPrefix(id)), '}'), nil
 }
@@ -237,8 +240,10 @@ func (q blocks) shownHeader(b []byte, n *blockName) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	shown := &consensus.HeaderState{ID: block.ID(), Header: block.SignedBlockHeader, AdditionalSignatures: extensions.Signatures}
-	shown.BlockNum, shown.ActiveSchedule, shown.Authority = block.BlockNum(), new(types.ProducerSchedule), new(types.BlockSigningAuthority)
+	shown := &consensus.HeaderState{ID: block.ID(), Header: block.SignedBlockHeader,
+		AdditionalSignatures: extensions.Signatures}
+	shown.BlockNum, shown.ActiveSchedule, shown.Authority = block.BlockNum(), new(types.ProducerSchedule),
+		new(types.BlockSigningAuthority)
 	shown.Pending.Schedule = new(types.ProducerSchedule)
 	return appendHeaderState(b, shown), nil
 }

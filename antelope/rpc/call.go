@@ -121,7 +121,8 @@ var errDamaged = errors.New("what this node has stored is damaged; its operator 
 
 func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
 	if c.category == ChainRW && (q.api.NoTransactions || q.api.Transactions.RefusesTransactions()) {
-		return b, exception.New(exception.MissingChainAPIPlugin, "Not allowed, node has api-accept-transactions = false")
+		return b, exception.New(exception.MissingChainAPIPlugin,
+			"Not allowed, node has api-accept-transactions = false")
 	}
 	var err error
 	limits := variant.Limits{Take: q.take, Elements: c.most}

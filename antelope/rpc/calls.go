@@ -19,13 +19,16 @@ func (a *API) calls() []call {
 		list = append(list, producerCalls()...)
 	}
 	if a.Size != nil {
-		list = append(list, call{path: "/v1/db_size/get", category: DBSize, status: http.StatusOK, answer: of(operator.getSize)})
+		list = append(list,
+			call{path: "/v1/db_size/get", category: DBSize, status: http.StatusOK, answer: of(operator.getSize)})
 	}
 	if a.Metrics != nil {
-		list = append(list, call{path: "/v1/prometheus/metrics", category: Prometheus, status: http.StatusOK, answer: of(operator.metrics)})
+		list = append(list, call{path: "/v1/prometheus/metrics", category: Prometheus, status: http.StatusOK,
+			answer: of(operator.metrics)})
 	}
 	if a.Kill != nil {
-		list = append(list, call{path: "/v1/test_control/kill_node_on_producer", category: TestControl, status: http.StatusAccepted, bodies: required, answer: of(operator.kill)})
+		list = append(list, call{path: "/v1/test_control/kill_node_on_producer", category: TestControl,
+			status: http.StatusAccepted, bodies: required, answer: of(operator.kill)})
 	}
 	return list
 }
@@ -91,13 +94,15 @@ func (a *API) chainCalls() []call {
 			named("send_read_only_transaction", required, transactions.sendReadOnlyTransaction)))...)
 		list = append(list, waiting(group(prefix, ChainRW, http.StatusAccepted,
 			named("push_transaction", required, transactions.pushTransaction),
-			call{path: "push_transactions", bodies: required, most: maxPushed, answer: of(transactions.pushTransactions)},
+			call{path: "push_transactions", bodies: required, most: maxPushed,
+				answer: of(transactions.pushTransactions)},
 			named("send_transaction", required, transactions.sendTransaction),
 			named("send_transaction2", required, transactions.sendTransaction2),
 			named("push_block", required, blocks.pushBlock)))...)
 	}
 	if a.LastVote != nil {
-		list = append(list, group(prefix, ChainRO, http.StatusOK, named("get_finalizer_info", noParameters, chain.getFinalizerInfo))...)
+		list = append(list,
+			group(prefix, ChainRO, http.StatusOK, named("get_finalizer_info", noParameters, chain.getFinalizerInfo))...)
 	}
 	if a.Authorizers != nil {
 		list = append(list, group(prefix, ChainRO, http.StatusOK,
@@ -166,7 +171,9 @@ func (q operator) getSize(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	slices.SortFunc(s.Tables, func(x, y TableSize) int { return cmp.Or(cmp.Compare(x.Rows, y.Rows), cmp.Compare(x.Name, y.Name)) })
+	slices.SortFunc(s.Tables, func(x, y TableSize) int {
+		return cmp.Or(cmp.Compare(x.Rows, y.Rows), cmp.Compare(x.Name, y.Name))
+	})
 	o := object(append(b, '{')).uint("free_bytes", s.Free).uint("used_bytes", s.Used).uint("size", s.Total)
 	o = variant.AppendList(variant.AppendKey(o, "indices"), s.Tables, func(b []byte, t *TableSize) []byte {
 		return append(object(append(b, '{')).text("index", t.Name).uint("row_count", t.Rows), '}')
@@ -175,7 +182,8 @@ func (q operator) getSize(b []byte) ([]byte, error) {
 }
 
 func (q operator) kill(b []byte) ([]byte, error) {
-	producer, slot, irreversible := q.name("producer"), q.uint32("where_in_sequence", 0), q.boolean("based_on_lib", false)
+	producer, slot, irreversible := q.name("producer"), q.uint32("where_in_sequence", 0),
+		q.boolean("based_on_lib", false)
 	if err := q.end(); err != nil {
 		return b, err
 	}

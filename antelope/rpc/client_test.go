@@ -24,7 +24,9 @@ type executor struct {
 	m  *chaintest.Maker
 }
 
-func (e *executor) Transaction(_ context.Context, p *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error) {
+func (e *executor) Transaction(
+	_ context.Context, p *types.PackedTransaction, o execute.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.m.StartBlock(); err != nil {
@@ -72,19 +74,24 @@ func TestClientsAskForInfoInTheirWays(t *testing.T) {
 	n := newNode(t, nil).start(dialect.Options{})
 	_, want := n.ask("/v1/chain/get_info", "")
 	for _, c := range []struct{ method, body, contentType string }{
-		{http.MethodGet, "", ""}, {http.MethodPost, "{}", "text/plain;charset=UTF-8"}, {http.MethodPost, "{}", "application/json"}, {http.MethodPost, " ", "x/y"},
+		{http.MethodGet, "", ""}, {http.MethodPost, "{}", "text/plain;charset=UTF-8"},
+		{http.MethodPost, "{}", "application/json"}, {http.MethodPost, " ", "x/y"},
 	} {
-		if code, got := n.askAs(c.method, n.base+"/v1/chain/get_info", c.body, c.contentType); code != 200 || got != want {
+		if code, got := n.askAs(c.method, n.base+"/v1/chain/get_info", c.body, c.contentType); code != 200 ||
+			got != want {
 			t.Errorf("%s %q: %d %s", c.method, c.body, code, got)
 		}
 	}
 	head := n.maker.Chain.Head()
 	root := n.maker.Chain.Fork().Root()
-	prefix := fmt.Sprintf(`{"server_version":"12345678","chain_id":"%s","head_block_num":%d,"last_irreversible_block_num":%d,"last_irreversible_block_id":"%s",`+
-		`"head_block_id":"%s","head_block_time":"%s","head_block_producer":"eosio","virtual_block_cpu_limit":`,
+	prefix := fmt.Sprintf(
+		`{"server_version":"12345678","chain_id":"%s","head_block_num":%d,"last_irreversible_block_num":%d,"last_irreversible_block_id":"%s",`+
+			`"head_block_id":"%s","head_block_time":"%s","head_block_producer":"eosio","virtual_block_cpu_limit":`,
 		n.maker.Chain.ID(), head.BlockNum, root.BlockNum, root.ID, head.ID, head.Header.Timestamp)
-	suffix := fmt.Sprintf(`"server_version_string":"v5.0.3","fork_db_head_block_num":%d,"fork_db_head_block_id":"%s","server_full_version_string":"v5.0.3-test",`+
-		`"total_cpu_weight":0,"total_net_weight":0,"earliest_available_block_num":2,"last_irreversible_block_time":"%s"}`, head.BlockNum, head.ID, root.Header.Timestamp)
+	suffix := fmt.Sprintf(
+		`"server_version_string":"v5.0.3","fork_db_head_block_num":%d,"fork_db_head_block_id":"%s","server_full_version_string":"v5.0.3-test",`+
+			`"total_cpu_weight":0,"total_net_weight":0,"earliest_available_block_num":2,"last_irreversible_block_time":"%s"}`,
+		head.BlockNum, head.ID, root.Header.Timestamp)
 	if !strings.HasPrefix(want, prefix) || !strings.HasSuffix(want, suffix) {
 		t.Errorf("got %s\nwant %s ... %s", want, prefix, suffix)
 	}
@@ -107,7 +114,8 @@ func TestClientsFindAnErrorsNameAndNumber(t *testing.T) {
 	must(t, err)
 	text, err := name.Text()
 	must(t, err)
-	if m, err := message.Text(); err != nil || num != 3040005 && num != 3040002 && num != 3040003 || text == "" || m == "" {
+	if m, err := message.Text(); err != nil || num != 3040005 && num != 3040002 && num != 3040003 ||
+		text == "" || m == "" {
 		t.Errorf("%s", got)
 	}
 }
@@ -116,14 +124,17 @@ func TestTransactionsAnswerWithTheirTraces(t *testing.T) {
 	n := executing(t, nil)
 	p, err := n.maker.Sign(n.maker.CreateAccount(types.N("alice")))
 	must(t, err)
-	code, got := n.askAs(http.MethodPost, n.base+"/v1/chain/send_transaction", packedJSON(p), "text/plain;charset=UTF-8")
+	code, got := n.askAs(http.MethodPost, n.base+"/v1/chain/send_transaction", packedJSON(p),
+		"text/plain;charset=UTF-8")
 	v, err := variant.Parse(got)
 	must(t, err)
 	processed, _ := v.Find("processed")
 	traces, _ := processed.Find("action_traces")
 	list, err := traces.Elements()
 	must(t, err)
-	if code != 202 || len(list) != 1 || !strings.Contains(got, `"act":{"account":"eosio","name":"newaccount","authorization":[{"actor":"eosio","permission":"active"}],"data":{"creator":"eosio","name":"alice"`) {
+	if code != 202 || len(list) != 1 ||
+		!strings.Contains(got,
+			`"act":{"account":"eosio","name":"newaccount","authorization":[{"actor":"eosio","permission":"active"}],"data":{"creator":"eosio","name":"alice"`) {
 		t.Fatalf("%d %s", code, got)
 	}
 	if !strings.HasPrefix(got, `{"transaction_id":"`) || strings.Contains(got, "inline_traces") {
@@ -146,15 +157,21 @@ func TestTransactionsAnswerWithTheirTraces(t *testing.T) {
 	trx, _, err := p.Unpack()
 	must(t, err)
 	exploded := strings.Replace(string(trx.AppendJSON(nil)), `"data":"`+hex.EncodeToString(trx.Actions[0].Data)+`"`,
-		fmt.Sprintf(`"data":{"creator":"eosio","name":"carol","owner":%[1]s,"active":%[1]s}`, types.KeyAuthority(n.maker.Key.Public()).AppendJSON(nil)), 1)
-	n.contains("/v1/chain/send_transaction2", `{"return_failure_trace":true,"retry_trx":false,"transaction":{"signatures":[],"compression":"none","context_free_data":[],"transaction":`+exploded+`}}`,
+		fmt.Sprintf(`"data":{"creator":"eosio","name":"carol","owner":%[1]s,"active":%[1]s}`,
+			types.KeyAuthority(n.maker.Key.Public()).AppendJSON(nil)), 1)
+	n.contains("/v1/chain/send_transaction2",
+		`{"return_failure_trace":true,"retry_trx":false,"transaction":{"signatures":[],"compression":"none","context_free_data":[],"transaction":`+
+			exploded+`}}`,
 		202, `"name":"carol"`)
 	// A failure is a trace if it is asked for.
 	p, err = n.maker.Sign(n.maker.CreateAccount(types.N("alice")))
 	must(t, err)
-	n.contains("/v1/chain/send_transaction2", `{"transaction":`+packedJSON(p)+`}`, 202, `"except":{"code":3050001,"name":"account_name_exists_exception"`)
-	n.contains("/v1/chain/send_transaction2", `{"return_failure_trace":false,"transaction":`+packedJSON(p)+`}`, 500, `{"code":500,"message":"Internal Service Error","error":{"code":3050001,`)
-	n.contains("/v1/chain/push_transactions", `[`+packedJSON(p)+`]`, 202, `"processed":{"error":"3050001 account_name_exists_exception`)
+	n.contains("/v1/chain/send_transaction2", `{"transaction":`+packedJSON(p)+`}`, 202,
+		`"except":{"code":3050001,"name":"account_name_exists_exception"`)
+	n.contains("/v1/chain/send_transaction2", `{"return_failure_trace":false,"transaction":`+packedJSON(p)+`}`, 500,
+		`{"code":500,"message":"Internal Service Error","error":{"code":3050001,`)
+	n.contains("/v1/chain/push_transactions", `[`+packedJSON(p)+`]`, 202,
+		`"processed":{"error":"3050001 account_name_exists_exception`)
 	n.contains("/v1/chain/compute_transaction", `{"transaction":`+packedJSON(p)+`}`, 200, `"except":{"code":3050001`)
 }
 
@@ -166,10 +183,14 @@ func TestIdsAndKeysOfTransactions(t *testing.T) {
 	must(t, err)
 	json := string(trx.AppendJSON(nil))
 	n.expect("/v1/chain/get_transaction_id", json, 200, `"`+trx.ID().String()+`"`)
-	n.expect("/v1/chain/get_transaction_id", strings.Replace(json, `"data":`, `"data":{"a":1},"hex_data":`, 1), 200, `"`+trx.ID().String()+`"`)
+	n.expect("/v1/chain/get_transaction_id", strings.Replace(json, `"data":`, `"data":{"a":1},"hex_data":`, 1), 200,
+		`"`+trx.ID().String()+`"`)
 	key := n.maker.Key.Public().String()
-	n.expect("/v1/chain/get_required_keys", `{"transaction":`+json+`,"available_keys":["`+types.DefaultGenesisKey+`","`+key+`","`+key+`"]}`, 200, `{"required_keys":["`+key+`"]}`)
-	n.contains("/v1/chain/get_required_keys", `{"transaction":`+json+`,"available_keys":[]}`, 401, `"name":"unsatisfied_authorization"`)
+	n.expect("/v1/chain/get_required_keys",
+		`{"transaction":`+json+`,"available_keys":["`+types.DefaultGenesisKey+`","`+key+`","`+key+`"]}`, 200,
+		`{"required_keys":["`+key+`"]}`)
+	n.contains("/v1/chain/get_required_keys", `{"transaction":`+json+`,"available_keys":[]}`, 401,
+		`"name":"unsatisfied_authorization"`)
 }
 
 func TestBlocksAreFoundByNumberAndId(t *testing.T) {
@@ -185,16 +206,23 @@ func TestBlocksAreFoundByNumberAndId(t *testing.T) {
 	for _, b := range []*types.SignedBlock{head, first} {
 		id := b.ID()
 		_, prefix := types.RefBlock(id)
-		for _, name := range []string{fmt.Sprint(b.BlockNum()), `"` + fmt.Sprint(b.BlockNum()) + `"`, `"` + id.String() + `"`} {
+		for _, name := range []string{fmt.Sprint(b.BlockNum()), `"` + fmt.Sprint(b.BlockNum()) + `"`,
+			`"` + id.String() + `"`} {
 			ask := `{"block_num_or_id":` + name + `}`
-			n.contains("/v1/chain/get_block", ask, 200, fmt.Sprintf(`"id":"%s","block_num":%d,"ref_block_prefix":%d}`, id, b.BlockNum(), prefix))
+			n.contains("/v1/chain/get_block", ask, 200,
+				fmt.Sprintf(`"id":"%s","block_num":%d,"ref_block_prefix":%d}`, id, b.BlockNum(), prefix))
 			n.expect("/v1/chain/get_raw_block", ask, 200, string(b.AppendJSON(nil)))
-			n.expect("/v1/chain/get_block_header", ask, 200, `{"id":"`+id.String()+`","signed_block_header":`+string(b.SignedBlockHeader.AppendJSON(nil))+`}`)
+			n.expect("/v1/chain/get_block_header", ask, 200,
+				`{"id":"`+id.String()+`","signed_block_header":`+string(b.SignedBlockHeader.AppendJSON(nil))+`}`)
 		}
-		n.expect("/v1/chain/get_block_header", fmt.Sprintf(`{"block_num_or_id":%d,"include_extensions":true}`, b.BlockNum()), 200,
-			`{"id":"`+id.String()+`","signed_block_header":`+string(b.SignedBlockHeader.AppendJSON(nil))+`,"block_extensions":[]}`)
+		n.expect("/v1/chain/get_block_header",
+			fmt.Sprintf(`{"block_num_or_id":%d,"include_extensions":true}`, b.BlockNum()), 200,
+			`{"id":"`+id.String()+`","signed_block_header":`+string(b.SignedBlockHeader.AppendJSON(nil))+
+				`,"block_extensions":[]}`)
 		n.contains("/v1/chain/get_block_info", fmt.Sprintf(`{"block_num":%d}`, b.BlockNum()), 200,
-			fmt.Sprintf(`{"block_num":%d,"ref_block_num":%[1]d,"id":"%s","timestamp":"%s","producer":"eosio","confirmed":%d,"previous":"%s",`, b.BlockNum(), id, b.Timestamp, b.Confirmed, b.Previous))
+			fmt.Sprintf(
+				`{"block_num":%d,"ref_block_num":%[1]d,"id":"%s","timestamp":"%s","producer":"eosio","confirmed":%d,"previous":"%s",`,
+				b.BlockNum(), id, b.Timestamp, b.Confirmed, b.Previous))
 	}
 	n.contains("/v1/chain/get_block_header_state", fmt.Sprintf(`{"block_num_or_id":%d}`, head.BlockNum()), 200,
 		fmt.Sprintf(`{"block_num":%d,"dpos_proposed_irreversible_blocknum":%[1]d,"dpos_irreversible_blocknum":%d,"active_schedule":{"version":0,"producers":[{"producer_name":"eosio","authority":[0,{`,
@@ -238,7 +266,9 @@ func TestAddressesListWhatTheyServe(t *testing.T) {
 	n.contains("/v1/chain/get_account", `{"account_name":"eosio"}`, 404, "Unknown Endpoint")
 	n.base = n.listen(rpc.ChainRO)
 	_, got := n.ask("/v1/node/get_supported_apis", "")
-	if !strings.HasPrefix(got, `{"apis":["/v1/chain/get_abi","/v1/chain/get_account","/v1/chain/get_activated_protocol_features",`) || strings.Contains(got, "push") {
+	if !strings.HasPrefix(got,
+		`{"apis":["/v1/chain/get_abi","/v1/chain/get_account","/v1/chain/get_activated_protocol_features",`) ||
+		strings.Contains(got, "push") {
 		t.Error(got)
 	}
 }
@@ -264,10 +294,12 @@ func TestARetriedTransactionAnswersLater(t *testing.T) {
 	must(t, err)
 	ask := `{"retry_trx":true,"retry_trx_num_blocks":3,"transaction":` + packedJSON(p) + `}`
 	n.expect("/v1/chain/send_transaction2", ask, 202, `{"transaction_id":"`+trx.ID().String()+`","processed":{"a":1}}`)
-	n.contains("/v1/chain/send_transaction2", strings.Replace(ask, `{`, `{"return_failure_trace":false,`, 1), 409, "tx_duplicate")
+	n.contains("/v1/chain/send_transaction2", strings.Replace(ask, `{`, `{"return_failure_trace":false,`, 1), 409,
+		"tx_duplicate")
 	p, err = n.maker.Sign(n.maker.CreateAccount(types.N("alice")))
 	must(t, err)
-	n.contains("/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+packedJSON(p)+`}`, 202, `"except":{"code":3050001`)
+	n.contains("/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+packedJSON(p)+`}`, 202,
+		`"except":{"code":3050001`)
 	if r.dropped != 2 {
 		t.Errorf("dropped %d", r.dropped)
 	}

@@ -28,7 +28,9 @@ type failing struct {
 
 func (f *failing) RefusesTransactions() bool { return f.refuses }
 
-func (f *failing) Transaction(context.Context, *types.PackedTransaction, execute.TransactionOptions) (*types.TransactionTrace, error) {
+func (f *failing) Transaction(
+	context.Context, *types.PackedTransaction, execute.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	return nil, f.err
 }
 
@@ -51,12 +53,14 @@ func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
 	}
 	n.start(dialect.Options{})
 	for i, err := range []error{
-		fmt.Errorf("read a row: %w", hurt), exception.Wrap(exception.AccountQuery, hurt, "unable to retrieve account info (${what})", "what", hurt.Error()),
+		fmt.Errorf("read a row: %w", hurt),
+		exception.Wrap(exception.AccountQuery, hurt, "unable to retrieve account info (${what})", "what", hurt.Error()),
 		exception.Wrap(exception.InvalidHTTPRequest, hurt, "Unable to parse valid input from POST body"),
 	} {
 		f.err = err
 		status, answer := n.ask("/v1/chain/push_transaction", packedTrx)
-		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, "what this node has stored is damaged") || len(told) != i+1 {
+		if status != 500 || strings.Contains(answer, "secret") ||
+			!strings.Contains(answer, "what this node has stored is damaged") || len(told) != i+1 {
 			t.Errorf("%v: %d %s, told %d times", err, status, answer, len(told))
 		}
 	}
@@ -75,8 +79,11 @@ func TestFailuresOfFilesAreLoggedAndNotShown(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("write: %w", &os.PathError{Op: "write", Path: "/srv/secret/.incomplete-1", Err: syscall.ENOSPC}), "a disk of the node is full"},
-		{exception.Wrap(exception.SnapshotFinalization, &os.LinkError{Op: "rename", Old: "/srv/secret/a", New: "/srv/secret/b", Err: syscall.EIO}, "Unable to finalize"),
+		{fmt.Errorf("write: %w", &os.PathError{Op: "write", Path: "/srv/secret/.incomplete-1", Err: syscall.ENOSPC}),
+			"a disk of the node is full"},
+		{exception.Wrap(exception.SnapshotFinalization,
+			&os.LinkError{Op: "rename", Old: "/srv/secret/a", New: "/srv/secret/b", Err: syscall.EIO},
+			"Unable to finalize"),
 			"cannot use one of its files"},
 	} {
 		f.err = c.err
@@ -94,7 +101,8 @@ func TestFailuresOfFilesAreLoggedAndNotShown(t *testing.T) {
 const packedTrx = `{"signatures":[],"compression":"none","packed_context_free_data":"","packed_trx":"00000000000000000000000000000000"}`
 
 func body(status int, message string, code int64, name, what, detail string) string {
-	return fmt.Sprintf(`{"code":%d,"message":"%s","error":{"code":%d,"name":"%s","what":"%s","details":[{"message":"%s","file":"","line_number":0,"method":""}]}}`,
+	return fmt.Sprintf(
+		`{"code":%d,"message":"%s","error":{"code":%d,"name":"%s","what":"%s","details":[{"message":"%s","file":"","line_number":0,"method":""}]}}`,
 		status, message, code, name, what, detail)
 }
 
@@ -115,16 +123,23 @@ func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
 		status int
 		body   string
 	}{
-		{exception.New(exception.UnsatisfiedAuthorization, "x"), 401, body(401, "UnAuthorized", 3090003, "unsatisfied_authorization",
-			"Provided keys, permissions, and delays do not satisfy declared authorizations", "x")},
-		{exception.New(exception.TxDuplicate, "duplicate transaction 00"), 409, body(409, "Conflict", 3040008, "tx_duplicate", "Duplicate transaction", "duplicate transaction 00")},
-		{exception.New(exception.TxDuplicate, "in a block").Copied(), 500, body(500, "Internal Service Error", 3040008, "tx_duplicate", "Duplicate transaction", "in a block")},
+		{exception.New(exception.UnsatisfiedAuthorization, "x"), 401,
+			body(401, "UnAuthorized", 3090003, "unsatisfied_authorization",
+				"Provided keys, permissions, and delays do not satisfy declared authorizations", "x")},
+		{exception.New(exception.TxDuplicate, "duplicate transaction 00"), 409,
+			body(409, "Conflict", 3040008, "tx_duplicate", "Duplicate transaction", "duplicate transaction 00")},
+		{exception.New(exception.TxDuplicate, "in a block").Copied(), 500,
+			body(500, "Internal Service Error", 3040008, "tx_duplicate", "Duplicate transaction", "in a block")},
 		{exception.New(exception.FCEndOfFile, "e").Copied(), 422, body(422, "Unprocessable Entity", 11, "eof_exception", "End Of File", "e")},
-		{exception.New(exception.EosioAssertMessage, "a\tb\x01c\xffd"), 500, body(500, "Internal Service Error", 3050003,
-			"eosio_assert_message_exception", "eosio_assert_message assertion failure", `a\tb\\u0001cd`)},
-		{exception.New(exception.ExpiredTx, "a \"b\""), 500, body(500, "Internal Service Error", 3040005, "expired_tx_exception", "Expired Transaction", `a \"b\"`)},
-		{exception.New(exception.EosioAssertMessage, "assertion failure with message: no"), 500, body(500, "Internal Service Error", 3050003,
-			"eosio_assert_message_exception", "eosio_assert_message assertion failure", "assertion failure with message: no")},
+		{exception.New(exception.EosioAssertMessage, "a\tb\x01c\xffd"), 500,
+			body(500, "Internal Service Error", 3050003,
+				"eosio_assert_message_exception", "eosio_assert_message assertion failure", `a\tb\\u0001cd`)},
+		{exception.New(exception.ExpiredTx, "a \"b\""), 500,
+			body(500, "Internal Service Error", 3040005, "expired_tx_exception", "Expired Transaction", `a \"b\"`)},
+		{exception.New(exception.EosioAssertMessage, "assertion failure with message: no"), 500, body(500,
+			"Internal Service Error", 3050003,
+			"eosio_assert_message_exception", "eosio_assert_message assertion failure",
+			"assertion failure with message: no")},
 		{exception.New(exception.FCEndOfFile, "e"), 422, body(422, "Unprocessable Entity", 11, "eof_exception", "End Of File", "e")},
 		{exception.New(exception.AccountQuery, "q"), 400, body(400, "Account lookup", 3060002, "account_query_exception", "Account Query Exception", "q")},
 		{errors.New("other"), 500, body(500, "Internal Service Error", 0, "exception", "unspecified", "other")},
@@ -136,23 +151,29 @@ func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
 		n.expect("/v1/chain/send_transaction2", `{"transaction":`+packedTrx+`}`, c.status, c.body)
 		n.expect("/v1/chain/compute_transaction", `{"transaction":`+packedTrx+`}`, c.status, c.body)
 	}
-	n.contains("/v1/chain/push_transactions", `[`+packedTrx+`]`, 202, `[{"transaction_id":"`+strings.Repeat("0", 64)+`","processed":{"error":"while: 3040008 tx_duplicate: Duplicate transaction: d"}}]`)
+	n.contains("/v1/chain/push_transactions", `[`+packedTrx+`]`, 202, `[{"transaction_id":"`+strings.Repeat("0",
+		64)+`","processed":{"error":"while: 3040008 tx_duplicate: Duplicate transaction: d"}}]`)
 	n.expect("/v1/chain/push_transactions", `[`+strings.TrimSuffix(strings.Repeat("{},", 1001), ",")+`]`, 500,
-		body(500, "Internal Service Error", 3040012, "too_many_tx_at_once", "Pushing too many transactions at once", "Attempt to push too many transactions at once"))
+		body(500, "Internal Service Error", 3040012, "too_many_tx_at_once", "Pushing too many transactions at once",
+			"Attempt to push too many transactions at once"))
 	n.expect("/v1/chain/send_read_only_transaction", `{"transaction":`+packedTrx+`}`, 500,
-		body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported", "read-only transactions execution not enabled on API node. Set read-only-threads > 0"))
+		body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported",
+			"read-only transactions execution not enabled on API node. Set read-only-threads > 0"))
 	n.expect("/v1/chain/send_transaction2", `{"retry_trx":true,"transaction":`+packedTrx+`}`, 500,
-		body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported", "Transaction retry not enabled on node. transaction-retry-max-storage-size-gb is 0"))
+		body(500, "Internal Service Error", 3100008, "unsupported_feature", "Feature is currently unsupported",
+			"Transaction retry not enabled on node. transaction-retry-max-storage-size-gb is 0"))
 }
 
 func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Verbose = true
 	third := exception.New(exception.FCAssert, "second")
-	n.config.Transactions = &failing{err: exception.Wrap(exception.PackedTransactionType, third, "first").With("${x}", "x", "third")}
+	n.config.Transactions = &failing{err: exception.Wrap(exception.PackedTransactionType, third, "first").
+		With("${x}", "x", "third")}
 	n.start(dialect.Options{})
 	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
-	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`), strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)
+	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`),
+		strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)
 	if strings.Count(got, `"message":`) != 4 || first < 0 || second < first || last < second {
 		t.Error(got)
 	}
@@ -177,11 +198,14 @@ func TestDetailsNameTheirPlace(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Transactions = f
 	n.start(dialect.Options{})
-	n.contains("/v1/chain/send_transaction", packedTrx, 409, `"details":[{"message":"x","file":"fault_test.go","line_number":`)
+	n.contains("/v1/chain/send_transaction", packedTrx, 409,
+		`"details":[{"message":"x","file":"fault_test.go","line_number":`)
 	n.contains("/v1/chain/send_transaction", packedTrx, 409, `"method":"TestDetailsNameTheirPlace"}]`)
-	n.contains("/v1/chain/none", packedTrx, 404, `"details":[{"message":"Unknown Endpoint","file":"fault.go","line_number":`)
+	n.contains("/v1/chain/none", packedTrx, 404,
+		`"details":[{"message":"Unknown Endpoint","file":"fault.go","line_number":`)
 	f.err = errors.New("no exception")
-	n.contains("/v1/chain/send_transaction", packedTrx, 500, `{"message":"no exception","file":"","line_number":0,"method":""}`)
+	n.contains("/v1/chain/send_transaction", packedTrx, 500,
+		`{"message":"no exception","file":"","line_number":0,"method":""}`)
 }
 
 func TestLongMessagesAreCutUnlessErrorsAreVerbose(t *testing.T) {
@@ -207,7 +231,8 @@ func TestANodeThatTakesNoTransactionsSaysSo(t *testing.T) {
 		n := newNode(t, nil)
 		n.config.Transactions, n.config.NoTransactions = &failing{refuses: !byOption}, byOption
 		n.start(dialect.Options{})
-		want := body(500, "Internal Service Error", 3110001, "missing_chain_api_plugin_exception", "Missing Chain API Plugin", "Not allowed, node has api-accept-transactions = false")
+		want := body(500, "Internal Service Error", 3110001, "missing_chain_api_plugin_exception",
+			"Missing Chain API Plugin", "Not allowed, node has api-accept-transactions = false")
 		n.expect("/v1/chain/send_transaction", packedTrx, 500, want)
 		n.expect("/v1/chain/push_block", `{}`, 500, want)
 	}
@@ -255,11 +280,14 @@ func TestADamagedBlockIsNoMissingOne(t *testing.T) {
 		t.Fatal("no block is in the log")
 	}
 	for i, c := range []struct{ path, body string }{
-		{"get_block", `{"block_num_or_id":2}`}, {"get_raw_block", `{"block_num_or_id":2}`}, {"get_block_info", `{"block_num":2}`},
-		{"get_block_header", `{"block_num_or_id":2}`}, {"get_block_header", `{"block_num_or_id":2,"include_extensions":true}`},
+		{"get_block", `{"block_num_or_id":2}`}, {"get_raw_block", `{"block_num_or_id":2}`},
+		{"get_block_info", `{"block_num":2}`},
+		{"get_block_header", `{"block_num_or_id":2}`},
+		{"get_block_header", `{"block_num_or_id":2,"include_extensions":true}`},
 	} {
 		status, answer := n.ask("/v1/chain/"+c.path, c.body)
-		if status != 500 || strings.Contains(answer, "secret") || !strings.Contains(answer, "what this node has stored is damaged") || told != i+1 {
+		if status != 500 || strings.Contains(answer, "secret") ||
+			!strings.Contains(answer, "what this node has stored is damaged") || told != i+1 {
 			t.Errorf("%s %s: %d %s, told %d times", c.path, c.body, status, answer, told)
 		}
 	}

@@ -213,7 +213,8 @@ func (n *node) twin() *node {
 	must(n.t, err)
 	head := n.maker.Chain.Head().HeaderState
 	var file bytes.Buffer
-	_, err = fleet.WriteImage(&file, fleet.ImageHeader{Ledger: replica.Ledger, Point: replica.PointOf(head)}, v, func(int64) error { return nil })
+	_, err = fleet.WriteImage(&file, fleet.ImageHeader{Ledger: replica.Ledger, Point: replica.PointOf(head)}, v,
+		func(int64) error { return nil })
 	must(n.t, errors.Join(err, v.Close()))
 	im, err := fleet.ReadImage(&file)
 	must(n.t, err)

@@ -109,7 +109,8 @@ func TestManyTransactionsThatInflateAreRefused(t *testing.T) {
 		must(t, err)
 		honest = append(honest, packedJSON(p))
 	}
-	if _, answer := n.ask("/v1/chain/push_transactions", "["+strings.Join(honest, ",")+"]"); strings.Contains(answer, refused) {
+	if _, answer := n.ask("/v1/chain/push_transactions",
+		"["+strings.Join(honest, ",")+"]"); strings.Contains(answer, refused) {
 		t.Error("honest ones are refused too")
 	}
 }

@@ -90,8 +90,10 @@ func (q chain) getInfo(b []byte) ([]byte, error) {
 		return b, err
 	}
 	fork := a.Chain.Fork()
-	now := infoEntry{head: head, root: fork.Root().HeaderState, best: a.best(fork).HeaderState, earliest: a.earliest(fork)}
-	if e := a.heads.info.Load(); e != nil && e.head == now.head && e.root == now.root && e.best == now.best && e.earliest == now.earliest {
+	now := infoEntry{head: head, root: fork.Root().HeaderState, best: a.best(fork).HeaderState,
+		earliest: a.earliest(fork)}
+	if e := a.heads.info.Load(); e != nil && e.head == now.head && e.root == now.root && e.best == now.best &&
+		e.earliest == now.earliest {
 		return append(b, e.json...), nil
 	}
 	c, s, err := v.Resources()
@@ -114,7 +116,8 @@ func (a *API) info(e *infoEntry, c *state.ResourceConfig, s *state.ResourceState
 	o = o.uint("fork_db_head_block_num", uint64(e.best.BlockNum)).json("fork_db_head_block_id", e.best.ID)
 	o = o.text("server_full_version_string", a.FullVersion)
 	o = o.uint("total_cpu_weight", s.TotalCPUWeight).uint("total_net_weight", s.TotalNetWeight)
-	o = o.uint("earliest_available_block_num", uint64(e.earliest)).json("last_irreversible_block_time", e.root.Header.Timestamp)
+	o = o.uint("earliest_available_block_num", uint64(e.earliest)).
+		json("last_irreversible_block_time", e.root.Header.Timestamp)
 	return append(o, '}')
 }
 
@@ -208,7 +211,8 @@ func (q chain) getActivatedFeatures(b []byte) ([]byte, error) {
 		active := one.Protocol.Activated[i]
 		f := q.api.Features.Find(active.Digest)
 		if f == nil {
-			return b, exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: ${digest}", "digest", active.Digest)
+			return b, exception.New(exception.ProtocolFeature, "unrecognized protocol feature digest: ${digest}",
+				"digest", active.Digest)
 		}
 		b = appendFeature(b, f, &activation{i, active.Block})
 	}
@@ -250,7 +254,8 @@ func (q chain) getProducerSchedule(b []byte) ([]byte, error) {
 	// Spring tells that nothing waits by an empty schedule, until proper blocks follow.
 	o = schedule(o, "pending", s.Pending, head.IsActive(q.api.Features, feature.Savanna) && !head.PrecedesProper())
 	proposed := &one.Global.ProposedSchedule
-	if at := one.Global.ProposedScheduleBlock; at == nil || s.Promoted && *at <= head.BlockNum { // what is proposed since counts
+	// what is proposed since counts
+	if at := one.Global.ProposedScheduleBlock; at == nil || s.Promoted && *at <= head.BlockNum {
 		proposed = nil
 	}
 	return append(schedule(o, "proposed", proposed, false), '}'), nil

@@ -80,7 +80,8 @@ func blockOf(v variant.Value) (*types.SignedBlock, error) {
 	t, err := types.ParseBlockTimestamp(p.text("timestamp", "2000-01-01T00:00:00"))
 	p.fail(err)
 	b.Timestamp, b.Producer, b.Confirmed = t, p.name("producer"), uint16(p.uint32("confirmed", 1))
-	b.Previous, b.TransactionMRoot, b.ActionMRoot = p.checksum("previous"), p.checksum("transaction_mroot"), p.checksum("action_mroot")
+	b.Previous, b.TransactionMRoot, b.ActionMRoot = p.checksum("previous"), p.checksum("transaction_mroot"),
+		p.checksum("action_mroot")
 	b.ScheduleVersion = p.uint32("schedule_version", 0)
 	if s, ok := p.optional("new_producers"); ok {
 		schedule, err := legacyOf(s)
@@ -206,7 +207,8 @@ func (p *params) actions(key string) (list []types.Action) {
 		a := types.Action{Account: p.name("account"), Name: p.name("name")}
 		p.elements("authorization", func(v variant.Value) error {
 			p := sub(v)
-			a.Authorization = append(a.Authorization, types.PermissionLevel{Actor: p.name("actor"), Permission: p.name("permission")})
+			a.Authorization = append(a.Authorization,
+				types.PermissionLevel{Actor: p.name("actor"), Permission: p.name("permission")})
 			return p.err
 		})
 		data := "data"

@@ -30,7 +30,8 @@ func toUint64(s, what string) (uint64, error) {
 	if code, ok := letters(s); ok {
 		return code, nil
 	}
-	return 0, exception.New(exception.ChainType, "Could not convert ${desc} string '${str}' to any of the following: uint64_t, valid name, or valid symbol (with or without the precision)", "desc", what, "str", s)
+	return 0, exception.New(exception.ChainType, "Could not convert ${desc} string '${str}' to any of the following: "+
+		"uint64_t, valid name, or valid symbol (with or without the precision)", "desc", what, "str", s)
 }
 
 // letters returns the symbol code of capital letters; those beyond the word wrap
@@ -51,7 +52,8 @@ func toDouble(s, what string) (float64, error) {
 		return f, unconverted(err, s, what)
 	}
 	if math.IsNaN(f) {
-		err = exception.New(exception.ContractTableQuery, "Converted ${desc} string '${str}' to NaN which is not a permitted value for the key type", "desc", what, "str", s)
+		err = exception.New(exception.ContractTableQuery, "Converted ${desc} string '${str}' to NaN which is not a "+
+			"permitted value for the key type", "desc", what, "str", s)
 	}
 	return f, err
 }

@@ -22,7 +22,8 @@ const (
 
 // ABIs, and conversions by them.
 const (
-	abiTime       = 15 * time.Millisecond // of a conversion, if Config.ABITime is 0; nodeos' default
-	checksPerLook = 1024                  // steps of a conversion between looks at the time: a look costs more than a step
-	maxCodecs     = 4096                  // accounts whose ABIs are kept, for all clients; above it half of them go
+	abiTime = 15 * time.Millisecond // of a conversion, if Config.ABITime is 0; nodeos' default
+	// steps of a conversion between looks at the time: a look costs more than a step
+	checksPerLook = 1024
+	maxCodecs     = 4096 // accounts whose ABIs are kept, for all clients; above it half of them go
 )

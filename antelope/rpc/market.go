@@ -106,7 +106,8 @@ func (q tables) getProducers(b []byte) ([]byte, error) {
 		return b, err
 	}
 	defer v.Close()
-	w := rowWriter{q: q.query, r: &rowsQuery{json: json, table: nameProducers}, view: v, b: b, watch: q.timeLimit(ms), limit: q.itemLimit(limit)}
+	w := rowWriter{q: q.query, r: &rowsQuery{json: json, table: nameProducers}, view: v, b: b, watch: q.timeLimit(ms),
+		limit: q.itemLimit(limit)}
 	if err := w.producers(lower); exception.Of(err) == nil {
 		return w.b, err
 	}
@@ -125,7 +126,8 @@ func (w *rowWriter) producers(lower string) error {
 	}
 	table, err := w.e.table(nameProducers)
 	if err == nil && table.IndexType != "i64" {
-		err = exception.New(exception.ContractTableQuery, "Invalid table type ${type} for table producers", "type", table.IndexType)
+		err = exception.New(exception.ContractTableQuery, "Invalid table type ${type} for table producers",
+			"type", table.IndexType)
 	}
 	if err == nil {
 		err = w.prepare()
@@ -179,12 +181,14 @@ func (w *rowWriter) producers(lower string) error {
 func (w *rowWriter) totalVotes() (float64, error) {
 	table, err := w.e.table(nameGlobal)
 	if err == nil && table.IndexType != "i64" {
-		err = exception.New(exception.ContractTableQuery, "Invalid table type ${type} for table global", "type", table.IndexType)
+		err = exception.New(exception.ContractTableQuery, "Invalid table type ${type} for table global",
+			"type", table.IndexType)
 	}
 	if err != nil {
 		return 0, err
 	}
-	key := state.RowKey{TableKey: state.TableKey{Code: nameEosio, Scope: nameEosio, Table: nameGlobal}, Primary: uint64(nameGlobal)}
+	key := state.RowKey{TableKey: state.TableKey{Code: nameEosio, Scope: nameEosio, Table: nameGlobal},
+		Primary: uint64(nameGlobal)}
 	_, value, found, err := w.view.Row(key)
 	if err == nil && !found {
 		err = exception.New(exception.ContractTableQuery, "Missing row in table global")
@@ -214,14 +218,16 @@ func (q tables) scheduled(b []byte, v *state.View) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	b = variant.AppendList(append(b, `{"rows":`...), q.api.schedules(head).Active.Producers, func(b []byte, p *types.ProducerAuthority) []byte {
-		o := object(append(b, '{')).name("owner", p.Producer).json("producer_authority", p.Authority).text("url", "")
-		o = variant.AppendDouble(variant.AppendKey(o, "total_votes"), 0)
-		if k := p.Authority.Keys; len(k) == 1 && uint32(k[0].Weight) == p.Authority.Threshold {
-			o = o.json("producer_key", k[0].Key)
-		}
-		return append(o, '}')
-	})
+	b = variant.AppendList(append(b, `{"rows":`...), q.api.schedules(head).Active.Producers,
+		func(b []byte, p *types.ProducerAuthority) []byte {
+			o := object(append(b, '{')).name("owner", p.Producer).json("producer_authority", p.Authority).
+				text("url", "")
+			o = variant.AppendDouble(variant.AppendKey(o, "total_votes"), 0)
+			if k := p.Authority.Keys; len(k) == 1 && uint32(k[0].Weight) == p.Authority.Threshold {
+				o = o.json("producer_key", k[0].Key)
+			}
+			return append(o, '}')
+		})
 	b = variant.AppendDouble(append(b, `,"total_producer_vote_weight":`...), 0)
 	return append(b, `,"more":""}`...), nil
 }
@@ -250,7 +256,8 @@ func (q transactions) getScheduledTransactions(b []byte) ([]byte, error) {
 			b = append(b, ',')
 		}
 		o := object(append(b, '{')).json("trx_id", d.TrxID).name("sender", d.Sender).json("sender_id", d.SenderID)
-		o = o.name("payer", d.Payer).json("delay_until", d.DelayUntil).json("expiration", d.Expiration).json("published", d.Published)
+		o = o.name("payer", d.Payer).json("delay_until", d.DelayUntil).json("expiration", d.Expiration).
+			json("published", d.Published)
 		o = variant.AppendKey(o, "transaction")
 		if json {
 			var t types.Transaction

@@ -60,9 +60,13 @@ func (q peers) connectionStatus(b []byte) ([]byte, error) {
 }
 
 func (q peers) connections(b []byte) ([]byte, error) {
-	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *admin.Connection) []byte { return c.AppendJSON(b) }), nil
+	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *admin.Connection) []byte {
+		return c.AppendJSON(b)
+	}), nil
 }
 
 func (q peers) bpGossipPeers(b []byte) ([]byte, error) {
-	return variant.AppendList(b, q.api.Net.GossipPeers(), func(b []byte, p *admin.GossipPeer) []byte { return p.AppendJSON(b) }), nil
+	return variant.AppendList(b, q.api.Net.GossipPeers(), func(b []byte, p *admin.GossipPeer) []byte {
+		return p.AppendJSON(b)
+	}), nil
 }

@@ -34,7 +34,8 @@ func (o *operator) Pause()                       { o.paused = true }
 func (o *operator) Resume(context.Context) error { o.paused = false; return nil }
 func (o *operator) PauseAtBlock(_ context.Context, num uint32) error {
 	if num < 100 {
-		return exception.New(exception.InvalidPauseAtBlock, "Pause at block ${bn} <= chain head ${h}", "bn", num, "h", 100)
+		return exception.New(exception.InvalidPauseAtBlock, "Pause at block ${bn} <= chain head ${h}",
+			"bn", num, "h", 100)
 	}
 	return nil
 }
@@ -62,7 +63,9 @@ func (o *operator) IntegrityHash(context.Context) (types.Checksum256, types.Chec
 func (o *operator) CreateSnapshot(context.Context) (admin.Snapshot, error) {
 	return admin.Snapshot{HeadID: types.Checksum256{3}, HeadNum: 7, Version: 6, Name: "/a/b.bin"}, nil
 }
-func (o *operator) ScheduleSnapshot(_ context.Context, spacing uint32, start, end *uint32, description string) (admin.SnapshotRequest, error) {
+func (o *operator) ScheduleSnapshot(
+	_ context.Context, spacing uint32, start, end *uint32, description string,
+) (admin.SnapshotRequest, error) {
 	o.spacing = spacing
 	return admin.SnapshotRequest{ID: 4, Spacing: 5, Start: 6, End: 4294967295, Description: "d"}, nil
 }
@@ -73,7 +76,8 @@ func (o *operator) UnscheduleSnapshot(_ context.Context, id uint32) (admin.Snaps
 	return admin.SnapshotRequest{ID: id}, nil
 }
 func (o *operator) SnapshotRequests(context.Context) ([]admin.SnapshotSchedule, error) {
-	return []admin.SnapshotSchedule{{SnapshotRequest: admin.SnapshotRequest{ID: 1}, Pending: []admin.Snapshot{{HeadNum: 2}}}}, o.busy
+	return []admin.SnapshotSchedule{{SnapshotRequest: admin.SnapshotRequest{ID: 1},
+		Pending: []admin.Snapshot{{HeadNum: 2}}}}, o.busy
 }
 func (o *operator) ScheduledActivations(context.Context) ([]types.Checksum256, error) {
 	return o.features, o.busy
@@ -82,15 +86,20 @@ func (o *operator) ScheduleActivations(_ context.Context, f []types.Checksum256)
 	o.features = f
 	return nil
 }
-func (o *operator) Unapplied(_ context.Context, from *types.Checksum256, limit int, within time.Duration) (admin.UnappliedPage, error) {
+func (o *operator) Unapplied(
+	_ context.Context, from *types.Checksum256, limit int, within time.Duration,
+) (admin.UnappliedPage, error) {
 	o.from, o.limit, o.within = from, limit, within
-	return admin.UnappliedPage{Size: 2, Incoming: 1, Transactions: []admin.Unapplied{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}}, More: &types.Checksum256{5}}, nil
+	return admin.UnappliedPage{Size: 2, Incoming: 1,
+		Transactions: []admin.Unapplied{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}},
+		More:         &types.Checksum256{5}}, nil
 }
 
 func TestTheOperatorsCalls(t *testing.T) {
 	n := newNode(t, func(s *state.State) {
 		for _, name := range []string{"a", "b", "c"} {
-			_, err := s.RAMCorrections.Create(types.N(name), state.RAMCorrection{Name: types.N(name), Correction: 5_000_000_000})
+			_, err := s.RAMCorrections.Create(types.N(name),
+				state.RAMCorrection{Name: types.N(name), Correction: 5_000_000_000})
 			must(t, err)
 		}
 	})
@@ -101,11 +110,13 @@ func TestTheOperatorsCalls(t *testing.T) {
 	if op.spacing != 0 || op.from == nil || op.from[0] != 10 || op.limit != 3 {
 		t.Errorf("asked for every %d, from %v, %d", op.spacing, op.from, op.limit)
 	}
-	if status, _ := n.ask("/v1/producer/get_unapplied_transactions", `{"time_limit_ms":0}`); status != 200 || op.within != 0 {
+	if status, _ := n.ask("/v1/producer/get_unapplied_transactions", `{"time_limit_ms":0}`); status != 200 ||
+		op.within != 0 {
 		t.Errorf("with no time: %d, %v", status, op.within)
 	}
 	op.busy = errors.New("the node is stopping")
-	for _, call := range []string{"get_runtime_options", "get_whitelist_blacklist", "get_snapshot_requests", "get_scheduled_protocol_feature_activations"} {
+	for _, call := range []string{"get_runtime_options", "get_whitelist_blacklist", "get_snapshot_requests",
+		"get_scheduled_protocol_feature_activations"} {
 		if status, _ := n.ask("/v1/producer/"+call, ``); status != 500 {
 			t.Errorf("%s of a writer that is stopping: %d", call, status)
 		}
@@ -118,7 +129,8 @@ type peers struct{}
 func (peers) Connect(a string) string    { return "added connection " + a }
 func (peers) Disconnect(a string) string { return "no known connection for host " + a }
 func (peers) Status(a string) (admin.Connection, bool) {
-	return admin.Connection{Peer: a, LastVote: 1795747800500000, LastHandshake: admin.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
+	return admin.Connection{Peer: a, LastVote: 1795747800500000,
+		LastHandshake: admin.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
 }
 func (p peers) Connections() []admin.Connection {
 	c, _ := p.Status("known:1")
@@ -126,7 +138,8 @@ func (p peers) Connections() []admin.Connection {
 }
 
 func (peers) GossipPeers() []admin.GossipPeer {
-	return []admin.GossipPeer{{Producer: types.N("prod"), Server: "host:9876", Outbound: "192.0.2.1", Expiration: 1583000001}}
+	return []admin.GossipPeer{{Producer: types.N("prod"), Server: "host:9876", Outbound: "192.0.2.1",
+		Expiration: 1583000001}}
 }
 
 func TestPeersAreNamedInQuotes(t *testing.T) {
@@ -152,10 +165,12 @@ func TestPeersAreNamedInQuotes(t *testing.T) {
 type tracker struct{}
 
 func (tracker) Status(id types.Checksum256) (rpc.Status, rpc.StatusChain) {
-	c := rpc.StatusChain{HeadID: types.Checksum256{0, 0, 0, 9}, IrreversibleID: types.Checksum256{0, 0, 0, 8}, EarliestID: types.Checksum256{0, 0, 0, 7}}
+	c := rpc.StatusChain{HeadID: types.Checksum256{0, 0, 0, 9}, IrreversibleID: types.Checksum256{0, 0, 0, 8},
+		EarliestID: types.Checksum256{0, 0, 0, 7}}
 	switch id[0] {
 	case 1:
-		return rpc.Status{State: "IN_BLOCK", BlockID: types.Checksum256{0, 0, 0, 9}, BlockTime: 1_000_000, Expiration: 2_000_000}, c
+		return rpc.Status{State: "IN_BLOCK", BlockID: types.Checksum256{0, 0, 0, 9}, BlockTime: 1_000_000,
+			Expiration: 2_000_000}, c
 	case 2:
 		return rpc.Status{State: "FAILED", Expiration: 2_000_000}, c
 	}
@@ -167,10 +182,12 @@ type found struct{}
 
 func (found) Accounts(_ *state.View, l []types.PermissionLevel, k []types.PublicKey) (a []rpc.Authorized, err error) {
 	for i := range l {
-		a = append(a, rpc.Authorized{Account: types.N("x"), Permission: types.N("active"), ByAccount: &l[i], Weight: 1, Threshold: 2})
+		a = append(a, rpc.Authorized{Account: types.N("x"), Permission: types.N("active"), ByAccount: &l[i], Weight: 1,
+			Threshold: 2})
 	}
 	for i := range k {
-		a = append(a, rpc.Authorized{Account: types.N("x"), Permission: types.N("owner"), ByKey: &k[i], Weight: 1, Threshold: 1})
+		a = append(a,
+			rpc.Authorized{Account: types.N("x"), Permission: types.N("owner"), ByKey: &k[i], Weight: 1, Threshold: 1})
 	}
 	return a, nil
 }
@@ -184,15 +201,21 @@ func TestStatusAndAuthorizers(t *testing.T) {
 
 // No body may crash a call, and every answer is JSON with a status that is known.
 func FuzzBody(f *testing.F) {
-	for _, s := range []string{``, `{}`, `{"code":"code","scope":"scope","table":"rows","json":true,"index_position":2,"key_type":"i64","lower_bound":"1"}`, packedTrx, `[` + packedTrx + `]`,
-		`{"transaction":` + packedTrx + `}`, `{"block_num_or_id":"2"}`, `{"account_name":"payer","abi_hash":"00"}`, `{"timestamp":"2020-01-01T00:00:00","transactions":[{"status":"executed","trx":[0,"00"]}]}`,
-		`{"actions":[{"account":"a","data":"00"}]}`, `"a:1"`, `{"accounts":[["a","b"]],"action_blacklist":[["a","b"]]}`, `{"code":"code","symbol":"A","account":"payer"}`} {
+	for _, s := range []string{``, `{}`,
+		`{"code":"code","scope":"scope","table":"rows","json":true,"index_position":2,"key_type":"i64","lower_bound":"1"}`,
+		packedTrx,
+		`[` + packedTrx + `]`,
+		`{"transaction":` + packedTrx + `}`, `{"block_num_or_id":"2"}`, `{"account_name":"payer","abi_hash":"00"}`,
+		`{"timestamp":"2020-01-01T00:00:00","transactions":[{"status":"executed","trx":[0,"00"]}]}`,
+		`{"actions":[{"account":"a","data":"00"}]}`, `"a:1"`, `{"accounts":[["a","b"]],"action_blacklist":[["a","b"]]}`,
+		`{"code":"code","symbol":"A","account":"payer"}`} {
 		for i := range uint8(60) {
 			f.Add(i, s)
 		}
 	}
 	n := tablesNode(f)
-	n.config.Transactions, n.config.Finality, n.config.Authorizers, n.config.Producer = &failing{err: errors.New("no")}, tracker{}, found{}, &operator{}
+	n.config.Transactions, n.config.Finality, n.config.Authorizers, n.config.Producer = &failing{err: errors.New("no")},
+		tracker{}, found{}, &operator{}
 	n.config.Net, n.config.ReadOnly = peers{}, true
 	calls := rpc.New(n.config).Calls()
 	f.Fuzz(func(t *testing.T, which uint8, body string) {

@@ -122,7 +122,9 @@ type refusing struct{}
 
 func (*refusing) RefusesTransactions() bool { return false }
 
-func (*refusing) Transaction(context.Context, *types.PackedTransaction, execute.TransactionOptions) (*types.TransactionTrace, error) {
+func (*refusing) Transaction(
+	context.Context, *types.PackedTransaction, execute.TransactionOptions,
+) (*types.TransactionTrace, error) {
 	return nil, errors.New("refused")
 }
 
@@ -167,7 +169,8 @@ func loaded(t *testing.T, path, blocks string) *node {
 	t.Cleanup(func() { c.Close() })
 	must(t, c.Load(func(s *state.State) (consensus.Head, error) { return snapshot.Load(r, s, nil) }))
 	must(t, c.Publish())
-	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: logged{log}, Features: features, MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second,
+	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: logged{log}, Features: features,
+		MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second,
 		Transactions: new(refusing)}}
 	return n.start(dialect.Options{AnyHost: true})
 }
@@ -195,7 +198,8 @@ func (n *node) compare(d *oracle.Driver) {
 	defer v.Close()
 	plainQuestions(ask)
 	must(n.t, v.Accounts.Walk(0, false, func(a *state.Account) (bool, error) {
-		for _, call := range []string{"get_account", "get_abi", "get_code", "get_code_hash", "get_raw_abi", "get_raw_code_and_abi"} {
+		for _, call := range []string{"get_account", "get_abi", "get_code", "get_code_hash", "get_raw_abi",
+			"get_raw_code_and_abi"} {
 			if a.Name == types.N("eosio") && call == "get_account" {
 				continue // its resources are used by the block that nodeos is making
 			}
@@ -228,9 +232,12 @@ func differing(a, b string) (string, string) {
 
 func plainQuestions(ask func(path, body string)) {
 	for _, body := range []string{``, `{}`, ` { } `, `[]`, `{"a":1}`, `"x"`, `{`, `nonsense`} {
-		for _, call := range []string{"get_activated_protocol_features", "get_consensus_parameters", "get_producer_schedule", "get_account",
-			"get_table_rows", "get_abi", "get_block", "get_required_keys", "get_scheduled_transactions", "get_table_by_scope", "get_transaction_id",
-			"get_currency_stats", "get_producers", "get_code", "push_transaction", "send_transaction", "push_transactions", "no_such_call"} {
+		for _, call := range []string{"get_activated_protocol_features", "get_consensus_parameters",
+			"get_producer_schedule", "get_account",
+			"get_table_rows", "get_abi", "get_block", "get_required_keys", "get_scheduled_transactions",
+			"get_table_by_scope", "get_transaction_id",
+			"get_currency_stats", "get_producers", "get_code", "push_transaction", "send_transaction",
+			"push_transactions", "no_such_call"} {
 			if call == "get_producers" && strings.ContainsAny(body, `"[`) || call == "get_transaction_id" {
 				continue // what is there is compared below
 			}
@@ -238,36 +245,59 @@ func plainQuestions(ask func(path, body string)) {
 		}
 	}
 	for _, q := range [][2]string{
-		{"get_account", `{"account_name":"nobody"}`}, {"get_account", `{"account_name":"Wrong"}`}, {"get_account", `{"account_name":7}`},
-		{"get_account", `{"account_name":"eosio.token","expected_core_symbol":"4,TST"}`}, {"get_account", `{"account_name":"eosio.token","expected_core_symbol":"x"}`},
-		{"get_code", `{"account_name":"nobody"}`}, {"get_code", `{"account_name":"eosio","code_as_wasm":false}`}, {"get_code", `{"account_name":"eosio","code_as_wasm":"0"}`},
-		{"get_code_hash", `{"account_name":"nobody"}`}, {"get_abi", `{"account_name":"nobody"}`}, {"get_raw_abi", `{"account_name":"nobody"}`},
-		{"get_raw_abi", `{"account_name":"eosio","abi_hash":"00"}`}, {"get_raw_code_and_abi", `{"account_name":"nobody"}`},
-		{"get_activated_protocol_features", `{"lower_bound":2,"upper_bound":4}`}, {"get_activated_protocol_features", `{"lower_bound":"3","reverse":true}`},
-		{"get_activated_protocol_features", `{"lower_bound":4,"upper_bound":2}`}, {"get_activated_protocol_features", `{"search_by_block_num":true,"lower_bound":5}`},
-		{"get_activated_protocol_features", `{"lower_bound":999}`}, {"get_activated_protocol_features", `{"upper_bound":0}`},
-		{"get_producers", `{"json":true,"limit":3}`}, {"get_producers", `{"json":false,"limit":"2"}`}, {"get_producers", `{"json":true,"lower_bound":"proda"}`},
+		{"get_account", `{"account_name":"nobody"}`}, {"get_account", `{"account_name":"Wrong"}`},
+		{"get_account", `{"account_name":7}`},
+		{"get_account", `{"account_name":"eosio.token","expected_core_symbol":"4,TST"}`},
+		{"get_account", `{"account_name":"eosio.token","expected_core_symbol":"x"}`},
+		{"get_code", `{"account_name":"nobody"}`}, {"get_code", `{"account_name":"eosio","code_as_wasm":false}`},
+		{"get_code", `{"account_name":"eosio","code_as_wasm":"0"}`},
+		{"get_code_hash", `{"account_name":"nobody"}`}, {"get_abi", `{"account_name":"nobody"}`},
+		{"get_raw_abi", `{"account_name":"nobody"}`},
+		{"get_raw_abi", `{"account_name":"eosio","abi_hash":"00"}`},
+		{"get_raw_code_and_abi", `{"account_name":"nobody"}`},
+		{"get_activated_protocol_features", `{"lower_bound":2,"upper_bound":4}`},
+		{"get_activated_protocol_features", `{"lower_bound":"3","reverse":true}`},
+		{"get_activated_protocol_features", `{"lower_bound":4,"upper_bound":2}`},
+		{"get_activated_protocol_features", `{"search_by_block_num":true,"lower_bound":5}`},
+		{"get_activated_protocol_features", `{"lower_bound":999}`},
+		{"get_activated_protocol_features", `{"upper_bound":0}`},
+		{"get_producers", `{"json":true,"limit":3}`}, {"get_producers", `{"json":false,"limit":"2"}`},
+		{"get_producers", `{"json":true,"lower_bound":"proda"}`},
 		{"get_producers", `{"json":true,"limit":100}`},
-		{"get_scheduled_transactions", `{"json":true}`}, {"get_scheduled_transactions", `{"json":false,"limit":2}`}, {"get_scheduled_transactions", `{"json":true,"lower_bound":"2020-01-01T00:00:00"}`},
+		{"get_scheduled_transactions", `{"json":true}`}, {"get_scheduled_transactions", `{"json":false,"limit":2}`},
+		{"get_scheduled_transactions", `{"json":true,"lower_bound":"2020-01-01T00:00:00"}`},
 		{"get_scheduled_transactions", `{"json":true,"lower_bound":"deadbeef"}`},
-		{"get_currency_stats", `{"code":"eosio.token","symbol":"tst"}`}, {"get_currency_stats", `{"code":"eosio.token","symbol":"SYS"}`},
-		{"get_currency_stats", `{"code":"eosio.token","symbol":"no1"}`}, {"get_currency_stats", `{"code":"nobody","symbol":"SYS"}`}, {"get_currency_stats", `{"code":"eosio","symbol":"SYS"}`},
-		{"get_currency_balance", `{"code":"nobody","account":"eosio"}`}, {"get_currency_balance", `{"code":"eosio.token","account":"eosio","symbol":"TST"}`},
+		{"get_currency_stats", `{"code":"eosio.token","symbol":"tst"}`},
+		{"get_currency_stats", `{"code":"eosio.token","symbol":"SYS"}`},
+		{"get_currency_stats", `{"code":"eosio.token","symbol":"no1"}`},
+		{"get_currency_stats", `{"code":"nobody","symbol":"SYS"}`},
+		{"get_currency_stats", `{"code":"eosio","symbol":"SYS"}`},
+		{"get_currency_balance", `{"code":"nobody","account":"eosio"}`},
+		{"get_currency_balance", `{"code":"eosio.token","account":"eosio","symbol":"TST"}`},
 		{"get_currency_balance", `{"code":"eosio","account":"eosio"}`},
-		{"get_block", `{"block_num_or_id":""}`}, {"get_block", `{"block_num_or_id":99999999}`}, {"get_block", `{"block_num_or_id":"xyz"}`}, {"get_block", `{"block_num_or_id":"0000"}`},
-		{"get_block", `{"block_num_or_id":"abcde"}`}, {"get_block_info", `{"block_num":99999999}`}, {"get_block_info", `{"block_num":"x"}`},
+		{"get_block", `{"block_num_or_id":""}`}, {"get_block", `{"block_num_or_id":99999999}`},
+		{"get_block", `{"block_num_or_id":"xyz"}`}, {"get_block", `{"block_num_or_id":"0000"}`},
+		{"get_block", `{"block_num_or_id":"abcde"}`}, {"get_block_info", `{"block_num":99999999}`},
+		{"get_block_info", `{"block_num":"x"}`},
 		{"get_block_header_state", `{"block_num_or_id":"1"}`}, {"get_block_header_state", `{"block_num_or_id":"zz"}`},
-		{"get_table_rows", `{"code":"nobody","scope":"a","table":"b"}`}, {"get_table_rows", `{"code":"eosio","scope":"eosio","table":"nosuch"}`},
-		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"global12345.1"}`}, {"get_table_rows", `{"code":"eosio","scope":"eosio","table":"userres","index_position":"nonsense"}`},
-		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"userres","index_position":2}`}, {"get_table_rows", `{"code":"eosio","scope":"eosio","table":"userres","index_position":"secondary","key_type":"i7"}`},
-		{"get_table_rows", `{"code":"eosio","scope":"Not A Scope","table":"userres"}`}, {"get_table_rows", `{"code":"eosio","scope":"eosio","table":"userres","lower_bound":"Not A Key"}`},
-		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"voters","lower_bound":"Not A Key"}`}, {"get_table_rows", `{"code":"eosio","scope":"eosio","table":"voters","limit":"x"}`},
-		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"voters","json":"maybe"}`}, {"get_table_rows", `{"code":"eosio","scope":"eosio","table":"voters","key_type":"name","lower_bound":"Wrong!"}`},
+		{"get_table_rows", `{"code":"nobody","scope":"a","table":"b"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"nosuch"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"global12345.1"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"userres","index_position":"nonsense"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"userres","index_position":2}`}, {"get_table_rows",
+			`{"code":"eosio","scope":"eosio","table":"userres","index_position":"secondary","key_type":"i7"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"Not A Scope","table":"userres"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"userres","lower_bound":"Not A Key"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"voters","lower_bound":"Not A Key"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"voters","limit":"x"}`},
+		{"get_table_rows", `{"code":"eosio","scope":"eosio","table":"voters","json":"maybe"}`}, {"get_table_rows",
+			`{"code":"eosio","scope":"eosio","table":"voters","key_type":"name","lower_bound":"Wrong!"}`},
 		{"get_required_keys", `{"transaction":{"actions":[]},"available_keys":[]}`}, {"get_required_keys", `{"transaction":{"actions":[{"account":"nobody","name":"x","authorization":[{"actor":"nobody","permission":"active"}],"data":"00"}]},"available_keys":[]}`},
 		{"get_required_keys", `{"transaction":{"actions":[{"account":"eosio","name":"x","authorization":[{"actor":"eosio","permission":"active"}],"data":"00"}]},"available_keys":["EOS6MRyAjQq8ud7hVNYcfnVPJqcVpscN5So8BhtHuGYqET5GDW5CV"]}`},
 		{"get_required_keys", `{"transaction":{},"available_keys":["EOS"]}`},
 		{"push_block", `{}`}, {"push_transactions", `[]`},
-		{"send_transaction", `{"signatures":["x"]}`}, {"send_transaction", `{"packed_trx":"00"}`}, {"send_transaction", `{"signatures":[],"compression":"none","packed_context_free_data":"","packed_trx":"00"}`},
+		{"send_transaction", `{"signatures":["x"]}`}, {"send_transaction", `{"packed_trx":"00"}`},
+		{"send_transaction", `{"signatures":[],"compression":"none","packed_context_free_data":"","packed_trx":"00"}`},
 	} {
 		ask("/v1/chain/"+q[0], q[1])
 	}
@@ -292,7 +322,8 @@ func tableQuestions(ask func(path, body string), v *state.View, k state.TableKey
 	if count == 3 {
 		ask(rows, fmt.Sprintf(`{"json":true,"limit":1,"lower_bound":"%d",%s}`, first, where))
 		ask(rows, fmt.Sprintf(`{"json":true,"limit":1,"upper_bound":"%d","reverse":true,%s}`, first, where))
-		ask(rows, fmt.Sprintf(`{"json":true,"limit":2,"key_type":"name","lower_bound":"%s",%s}`, types.Name(first), where))
+		ask(rows,
+			fmt.Sprintf(`{"json":true,"limit":2,"key_type":"name","lower_bound":"%s",%s}`, types.Name(first), where))
 		ask(rows, fmt.Sprintf(`{"json":true,"lower_bound":"9","upper_bound":"1",%s}`, where))
 	}
 	if abi, err := v.ABI(k.Code); err != nil || abi == nil {
@@ -305,9 +336,12 @@ func tableQuestions(ask func(path, body string), v *state.View, k state.TableKey
 		if err != nil || !ok {
 			continue
 		}
-		indexed := fmt.Sprintf(`"code":"%s","scope":"%s","table":"%s","index_position":"%d"`, base.Code, base.Scope, base.Table, k.Table&0xf+2)
-		for _, more := range []string{``, `,"limit":1`, `,"limit":2,"reverse":true`, `,"show_payer":true,"encode_type":"hex","limit":1`,
-			`,"lower_bound":"` + keyText(typ, at.Secondary) + `"`, `,"upper_bound":"` + keyText(typ, at.Secondary) + `","reverse":true`} {
+		indexed := fmt.Sprintf(`"code":"%s","scope":"%s","table":"%s","index_position":"%d"`, base.Code, base.Scope,
+			base.Table, k.Table&0xf+2)
+		for _, more := range []string{``, `,"limit":1`, `,"limit":2,"reverse":true`,
+			`,"show_payer":true,"encode_type":"hex","limit":1`,
+			`,"lower_bound":"` + keyText(typ, at.Secondary) + `"`,
+			`,"upper_bound":"` + keyText(typ, at.Secondary) + `","reverse":true`} {
 			ask(rows, fmt.Sprintf(`{%s,"key_type":"%s"%s}`, indexed, typ, more))
 		}
 	}

@@ -51,7 +51,8 @@ type Producer interface {
 	CreateSnapshot(ctx context.Context) (admin.Snapshot, error)
 	// ScheduleSnapshot asks for snapshots of the state after some blocks; nil is what was
 	// not said.
-	ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32, description string) (admin.SnapshotRequest, error)
+	ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32,
+		description string) (admin.SnapshotRequest, error)
 	// UnscheduleSnapshot removes a request, and returns it. An unknown id is an error.
 	UnscheduleSnapshot(ctx context.Context, id uint32) (admin.SnapshotRequest, error)
 	// SnapshotRequests returns the scheduled requests. The slice is the caller's.
@@ -64,7 +65,8 @@ type Producer interface {
 	ScheduleActivations(ctx context.Context, features []types.Checksum256) error
 	// Unapplied returns at most limit transactions from one on, nil for the first;
 	// fewer if listing them takes longer than within, but one; below 0 is no limit.
-	Unapplied(ctx context.Context, from *types.Checksum256, limit int, within time.Duration) (admin.UnappliedPage, error)
+	Unapplied(ctx context.Context, from *types.Checksum256, limit int,
+		within time.Duration) (admin.UnappliedPage, error)
 }
 
 // order gives the producer an order, which counts even if whoever gave it has gone since.
@@ -174,11 +176,13 @@ func (q operator) getLists(b []byte) ([]byte, error) {
 	actions := slices.SortedFunc(maps.Keys(l.ActionBlacklist), func(x, y execute.ActionName) int {
 		return cmp.Or(cmp.Compare(x.Account, y.Account), cmp.Compare(x.Name, y.Name))
 	})
-	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions, func(b []byte, a *execute.ActionName) []byte {
-		b = append(a.Account.AppendJSON(append(b, '[')), ',')
-		return append(a.Name.AppendJSON(b), ']')
-	})
-	return append(list(o, "key_blacklist", slices.SortedFunc(maps.Keys(l.KeyBlacklist), types.PublicKey.Compare)), '}'), nil
+	o = variant.AppendList(variant.AppendKey(o, "action_blacklist"), actions,
+		func(b []byte, a *execute.ActionName) []byte {
+			b = append(a.Account.AppendJSON(append(b, '[')), ',')
+			return append(a.Name.AppendJSON(b), ']')
+		})
+	return append(list(o, "key_blacklist", slices.SortedFunc(maps.Keys(l.KeyBlacklist), types.PublicKey.Compare)),
+		'}'), nil
 }
 
 // set reads an optional set of names: nil if it is missing.
@@ -257,7 +261,8 @@ func (q operator) createSnapshot(b []byte) ([]byte, error) {
 }
 
 func (q operator) scheduleSnapshot(b []byte) ([]byte, error) {
-	spacing, start, end := q.optionalUint32("block_spacing"), q.optionalUint32("start_block_num"), q.optionalUint32("end_block_num")
+	spacing, start, end := q.optionalUint32("block_spacing"), q.optionalUint32("start_block_num"),
+		q.optionalUint32("end_block_num")
 	if spacing == nil {
 		spacing = new(uint32)
 	}
@@ -265,7 +270,8 @@ func (q operator) scheduleSnapshot(b []byte) ([]byte, error) {
 	if _, ok := q.optional("snapshot_description"); ok {
 		description = q.text("snapshot_description", "")
 		if slices.Contains(strings.FieldsFunc(description, func(c rune) bool { return c == '/' || c == '\\' }), "..") {
-			return b, invalid(exception.New(exception.InvalidHTTPRequest, "snapshot_description ${text} is a path", "text", description))
+			return b, invalid(exception.New(exception.InvalidHTTPRequest, "snapshot_description ${text} is a path",
+				"text", description))
 		}
 	}
 	if err := q.end(); err != nil {
@@ -293,10 +299,11 @@ func (q operator) getSnapshotRequests(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, err
 	}
-	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests, func(b []byte, s *admin.SnapshotSchedule) []byte {
-		o := variant.AppendKey(appendRequest(b, &s.SnapshotRequest), "pending_snapshots")
-		return append(variant.AppendList(o, s.Pending, appendSnapshot), '}')
-	})
+	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests,
+		func(b []byte, s *admin.SnapshotSchedule) []byte {
+			o := variant.AppendKey(appendRequest(b, &s.SnapshotRequest), "pending_snapshots")
+			return append(variant.AppendList(o, s.Pending, appendSnapshot), '}')
+		})
 	return append(b, '}'), nil
 }
 
@@ -333,7 +340,9 @@ func (q operator) getSupportedFeatures(b []byte) ([]byte, error) {
 		return b, err
 	}
 	found := q.api.Features.Supported((head.Header.Timestamp + 1).TimePoint(), enabled, activatable)
-	return variant.AppendList(b, found, func(b []byte, f **feature.Feature) []byte { return appendFeature(b, *f, nil) }), nil
+	return variant.AppendList(b, found, func(b []byte, f **feature.Feature) []byte {
+		return appendFeature(b, *f, nil)
+	}), nil
 }
 
 func (q operator) getRAMCorrections(b []byte) ([]byte, error) {
@@ -416,7 +425,8 @@ func (q operator) getUnapplied(b []byte) ([]byte, error) {
 	o := object(append(b, '{')).uint("size", uint64(u.Size)).uint("incoming_size", uint64(u.Incoming))
 	o = variant.AppendList(variant.AppendKey(o, "trxs"), u.Transactions, func(b []byte, t *admin.Unapplied) []byte {
 		o := object(append(b, '{')).json("trx_id", t.ID).json("expiration", t.Expiration).text("trx_type", t.Type)
-		o = o.name("first_auth", t.FirstAuth).name("first_receiver", t.FirstReceiver).name("first_action", t.FirstAction)
+		o = o.name("first_auth", t.FirstAuth).name("first_receiver", t.FirstReceiver).
+			name("first_action", t.FirstAction)
 		o = o.uint("total_actions", uint64(uint16(t.Actions))).uint("billed_cpu_time_us", uint64(t.Billed))
 		return append(o.uint("size", t.Size), '}')
 	})

@@ -42,7 +42,8 @@ func TestWhatARealClientAsksIsUnderstood(t *testing.T) {
 			t.Errorf("%s:%d: %.200s\n got %d %.300s (%v)", path, x.Line, x.Ask, status, got, err)
 		}
 		switch fault.Error.Name {
-		case "invalid_http_request", "parse_error_exception", "packed_transaction_type_exception", "transaction_type_exception":
+		case "invalid_http_request", "parse_error_exception", "packed_transaction_type_exception",
+			"transaction_type_exception":
 			t.Errorf("%s:%d: it is not understood: %.200s\n got %.300s", path, x.Line, x.Ask, got)
 		}
 		refused++

@@ -128,7 +128,8 @@ type Transactions interface {
 	// RefusesTransactions tells whether the node takes none now.
 	RefusesTransactions() bool
 	// Transaction executes a transaction and returns its trace.
-	Transaction(ctx context.Context, p *types.PackedTransaction, o execute.TransactionOptions) (*types.TransactionTrace, error)
+	Transaction(ctx context.Context, p *types.PackedTransaction,
+		o execute.TransactionOptions) (*types.TransactionTrace, error)
 	// Block takes a block as if a peer had sent it; id is the block's.
 	Block(ctx context.Context, b *types.SignedBlock, id types.Checksum256) error
 }
@@ -268,7 +269,8 @@ func New(c Config) *API {
 // It is called once.
 func (a *API) Register(s *dialect.Server) error {
 	a.apis = s.Paths
-	return s.Add(append(a.Calls(), dialect.Endpoint{Path: "/v1/node/get_supported_apis", Category: Node, Hidden: true, Handle: a.supportedAPIs})...)
+	return s.Add(append(a.Calls(), dialect.Endpoint{Path: "/v1/node/get_supported_apis", Category: Node, Hidden: true,
+		Handle: a.supportedAPIs})...)
 }
 
 // Calls returns the endpoints that the configuration has an owner for, but for the
@@ -276,7 +278,8 @@ func (a *API) Register(s *dialect.Server) error {
 func (a *API) Calls() []dialect.Endpoint {
 	var list []dialect.Endpoint
 	for _, c := range a.calls() {
-		list = append(list, dialect.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus, Waits: c.waits, Handle: a.handler(c)})
+		list = append(list, dialect.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus,
+			Waits: c.waits, Handle: a.handler(c)})
 	}
 	if a.Traces != nil {
 		list = append(list, a.traceEndpoints()...)
@@ -289,6 +292,8 @@ func (q operator) metrics(b []byte) ([]byte, error) { return q.api.Metrics(b), n
 func (a *API) supportedAPIs(r *dialect.Request, b []byte) (int, []byte) {
 	list := a.apis(r.Categories)
 	slices.Sort(list)
-	b = variant.AppendList(append(b, `{"apis":`...), list, func(b []byte, s *string) []byte { return variant.AppendString(b, *s) })
+	b = variant.AppendList(append(b, `{"apis":`...), list, func(b []byte, s *string) []byte {
+		return variant.AppendString(b, *s)
+	})
 	return http.StatusOK, append(b, '}')
 }

@@ -37,7 +37,8 @@ func TestAnswersAreSpringsOnceSavannaIsActive(t *testing.T) {
 		if _, a := n.ask("/v1/chain/get_block_header_state", head); !strings.Contains(a, x.state) {
 			t.Errorf("%.300s has no %s", a, x.state)
 		}
-		if _, a := n.ask("/v1/chain/get_block_header_state", `{"block_num_or_id":"99999"}`); !strings.Contains(a, x.none) {
+		if _, a := n.ask("/v1/chain/get_block_header_state",
+			`{"block_num_or_id":"99999"}`); !strings.Contains(a, x.none) {
 			t.Errorf("%.1000s has no %s", a, x.none)
 		}
 		must(t, p.Finalise())

@@ -29,7 +29,8 @@ func (p *params) rows() (r rowsQuery, err error) {
 	r.json, r.code, r.scope, r.table = p.boolean("json", false), p.name("code"), p.text("scope", ""), p.name("table")
 	p.text("table_key", "")
 	r.lower, r.upper, r.limit = p.text("lower_bound", ""), p.text("upper_bound", ""), p.uint32("limit", 10)
-	r.keyType, r.position, r.encoded = p.text("key_type", ""), p.text("index_position", ""), p.text("encode_type", "dec")
+	r.keyType, r.position, r.encoded = p.text("key_type", ""), p.text("index_position", ""),
+		p.text("encode_type", "dec")
 	r.reverse, r.payer = p.flag("reverse"), p.flag("show_payer")
 	r.timeLimit = p.optionalUint32("time_limit_ms")
 	return r, p.end()
@@ -220,18 +221,19 @@ func (w *rowWriter) primary() error {
 	if r.reverse {
 		from = bounds[1]
 	}
-	err = w.view.WalkRows(state.RowKey{TableKey: key, Primary: from}, r.reverse, func(primary uint64, payer types.Name, value []byte) (bool, error) {
-		if primary < bounds[0] || primary > bounds[1] {
-			return false, nil
-		}
-		if w.full() {
-			w.next = appendDecimal(nil, primary)
-			return false, nil
-		}
-		err := w.row(payer, value)
-		w.counted()
-		return true, err
-	})
+	err = w.view.WalkRows(state.RowKey{TableKey: key, Primary: from}, r.reverse,
+		func(primary uint64, payer types.Name, value []byte) (bool, error) {
+			if primary < bounds[0] || primary > bounds[1] {
+				return false, nil
+			}
+			if w.full() {
+				w.next = appendDecimal(nil, primary)
+				return false, nil
+			}
+			err := w.row(payer, value)
+			w.counted()
+			return true, err
+		})
 	if err == nil {
 		w.end()
 	}
@@ -295,7 +297,8 @@ func (w *rowWriter) secondary(number uint64) error {
 func (w *rowWriter) walkIndex(kt keyType, key, index state.TableKey, lower, upper state.SecondaryKey) error {
 	at, ok, err := w.firstOfIndex(kt, index, lower, upper)
 	for err == nil && ok {
-		if w.r.reverse && kt.kind.Compare(at.Secondary, lower) < 0 || !w.r.reverse && kt.kind.Compare(at.Secondary, upper) > 0 {
+		if w.r.reverse && kt.kind.Compare(at.Secondary, lower) < 0 ||
+			!w.r.reverse && kt.kind.Compare(at.Secondary, upper) > 0 {
 			return nil
 		}
 		if w.full() {
@@ -325,7 +328,9 @@ func (w *rowWriter) walkIndex(kt keyType, key, index state.TableKey, lower, uppe
 }
 
 // firstOfIndex returns the row that a walk begins with.
-func (w *rowWriter) firstOfIndex(kt keyType, index state.TableKey, lower, upper state.SecondaryKey) (state.IndexRow, bool, error) {
+func (w *rowWriter) firstOfIndex(
+	kt keyType, index state.TableKey, lower, upper state.SecondaryKey,
+) (state.IndexRow, bool, error) {
 	if !w.r.reverse {
 		return w.view.LowerSecondary(kt.kind, index, lower, 0)
 	}
@@ -370,7 +375,8 @@ func (q tables) getTableByScope(b []byte) ([]byte, error) {
 		return b, err
 	}
 	defer v.Close()
-	return q.walkScopes(b, v, scopeWalk{low: low, high: high, table: table, reverse: reverse, limit: q.itemLimit(limit), watch: q.timeLimit(ms)})
+	return q.walkScopes(b, v, scopeWalk{low: low, high: high, table: table, reverse: reverse, limit: q.itemLimit(limit),
+		watch: q.timeLimit(ms)})
 }
 
 // scopeWalk is what get_table_by_scope looks through.

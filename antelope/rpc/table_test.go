@@ -89,7 +89,8 @@ func fillTables(t testing.TB, s *state.State) {
 			case 1:
 				f.index(state.Index128, at(1), primary, i, 1)
 			case 2:
-				f.index(state.Index256, at(2), primary, 0x0202020202020202*i, 0x0101010101010101*i, 0x0404040404040404*i, 0x0303030303030303*i)
+				f.index(state.Index256, at(2), primary, 0x0202020202020202*i, 0x0101010101010101*i,
+					0x0404040404040404*i, 0x0303030303030303*i)
 			case 3:
 				f.index(state.IndexDouble, at(3), primary, math.Float64bits(float64(i)-1.5))
 			case 4:
@@ -163,7 +164,8 @@ func TestNumbersOfAllSizesAreReadAlike(t *testing.T) {
 		"-+5": 500, "+5": 500, "--5": 500, "08": 500, "0xg": 500, "1_0": 500, " 1": 500, strings.Repeat("9", 1001): 500,
 	} {
 		for position, typ := range map[int]string{3: "i128", 4: "i256"} {
-			if got, body := n.rowsOf(fmt.Sprintf(`"index_position":%d,"key_type":%q,"lower_bound":%q`, position, typ, bound)); got != want {
+			if got, body := n.rowsOf(fmt.Sprintf(`"index_position":%d,"key_type":%q,"lower_bound":%q`, position, typ,
+				bound)); got != want {
 				t.Errorf("%s %q: %d %s", typ, bound, got, body)
 			}
 		}

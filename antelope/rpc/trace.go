@@ -36,7 +36,8 @@ func (a *API) traceEndpoints() []dialect.Endpoint {
 	const prefix = "/v1/trace_api/"
 	return []dialect.Endpoint{
 		{Path: prefix + "get_block", Category: TraceAPI, Handle: a.traces(prefix+"get_block", traces.blockTrace)},
-		{Path: prefix + "get_transaction_trace", Category: TraceAPI, Handle: a.traces(prefix+"get_transaction_trace", traces.transactionTrace)},
+		{Path: prefix + "get_transaction_trace", Category: TraceAPI,
+			Handle: a.traces(prefix+"get_transaction_trace", traces.transactionTrace)},
 	}
 }
 
@@ -162,7 +163,9 @@ func (a *API) appendBlockTrace(b []byte, x *wire.Block, irreversible bool) ([]by
 	b = variant.AppendUint64(variant.AppendKey(b, "number"), uint64(x.Number))
 	b = variant.AppendHex(variant.AppendKey(b, "previous_id"), x.Previous[:])
 	b = variant.AppendString(variant.AppendKey(b, "status"), status)
-	b = variant.AppendText(variant.AppendKey(b, "timestamp"), func(b []byte) []byte { return append(x.Timestamp.AppendText(b), 'Z') })
+	b = variant.AppendText(variant.AppendKey(b, "timestamp"), func(b []byte) []byte {
+		return append(x.Timestamp.AppendText(b), 'Z')
+	})
 	b = x.Producer.AppendJSON(variant.AppendKey(b, "producer"))
 	if r := x.Roots; r != nil {
 		b = variant.AppendHex(variant.AppendKey(b, "transaction_mroot"), r.Transactions[:])
@@ -215,7 +218,8 @@ func (a *API) appendTransactionTrace(b []byte, t *wire.Transaction) ([]byte, err
 		b = variant.AppendString(variant.AppendKey(b, "status"), r.Status.String())
 		b = variant.AppendUint64(variant.AppendKey(b, "cpu_usage_us"), uint64(r.CPUUsageUS))
 		b = variant.AppendUint64(variant.AppendKey(b, "net_usage_words"), uint64(r.NetUsageWords))
-		b = variant.AppendList(variant.AppendKey(b, "signatures"), r.Signatures, func(b []byte, s *types.Signature) []byte { return s.AppendJSON(b) })
+		b = variant.AppendList(variant.AppendKey(b, "signatures"), r.Signatures,
+			func(b []byte, s *types.Signature) []byte { return s.AppendJSON(b) })
 		b = r.Header.AppendMembers(append(variant.AppendKey(b, "transaction_header"), '{'))
 		b = append(b, '}')
 	}
@@ -229,10 +233,11 @@ func (a *API) appendTracedAction(b []byte, x *wire.Action) ([]byte, error) {
 	b = x.Receiver.AppendJSON(variant.AppendKey(b, "receiver"))
 	b = x.Account.AppendJSON(variant.AppendKey(b, "account"))
 	b = x.Name.AppendJSON(variant.AppendKey(b, "action"))
-	b = variant.AppendList(variant.AppendKey(b, "authorization"), x.Authorization, func(b []byte, p *types.PermissionLevel) []byte {
-		b = p.Actor.AppendJSON(variant.AppendKey(append(b, '{'), "account"))
-		return append(p.Permission.AppendJSON(variant.AppendKey(b, "permission")), '}')
-	})
+	b = variant.AppendList(variant.AppendKey(b, "authorization"), x.Authorization,
+		func(b []byte, p *types.PermissionLevel) []byte {
+			b = p.Actor.AppendJSON(variant.AppendKey(append(b, '{'), "account"))
+			return append(p.Permission.AppendJSON(variant.AppendKey(b, "permission")), '}')
+		})
 	b = variant.AppendHex(variant.AppendKey(b, "data"), x.Data)
 	if x.ReturnValue != nil {
 		b = variant.AppendHex(variant.AppendKey(b, "return_value"), x.ReturnValue)

@@ -120,20 +120,23 @@ func (q transactions) retried(b []byte, v variant.Value, failure bool, blocks *u
 	}
 	r := q.api.Retry
 	if r == nil {
-		return b, exception.New(exception.UnsupportedFeature, "Transaction retry not enabled on node. transaction-retry-max-storage-size-gb is 0")
+		return b, exception.New(exception.UnsupportedFeature,
+			"Transaction retry not enabled on node. transaction-retry-max-storage-size-gb is 0")
 	}
 	trx, _, err := p.Unpack()
 	if err != nil {
 		return b, err
 	}
 	if last := r.MaxExpiration(); trx.Expiration > last {
-		return b, exception.New(exception.TxExpTooFar, "retry transaction expiration ${e} larger than allowed ${m}", "e", trx.Expiration, "m", last)
+		return b, exception.New(exception.TxExpTooFar, "retry transaction expiration ${e} larger than allowed ${m}",
+			"e", trx.Expiration, "m", last)
 	}
 	tracked, err := r.Track(p, blocks)
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, execute.TransactionOptions{API: true, Kind: execute.Input, FailureTrace: failure})
+	t, err := q.api.Transactions.Transaction(q.ctx, p,
+		execute.TransactionOptions{API: true, Kind: execute.Input, FailureTrace: failure})
 	if err != nil || t.Except != nil {
 		tracked.Drop()
 	}
@@ -237,7 +240,8 @@ func (q transactions) pushTransactions(b []byte) ([]byte, error) {
 // outOfRange is what nodeos' standard library says to an empty list of transactions.
 func outOfRange() error {
 	const what = "vector::_M_range_check: __n (which is 0) >= this->size() (which is 0)"
-	kind := &exception.Kind{Code: exception.FCStd.Code, Name: "St12out_of_range", What: what, Base: exception.FCUnspecified}
+	kind := &exception.Kind{Code: exception.FCStd.Code, Name: "St12out_of_range", What: what,
+		Base: exception.FCUnspecified}
 	return exception.New(kind, "rethrow ${what}: ", "what", what)
 }
 
@@ -288,7 +292,9 @@ type traceTree struct {
 // append appends the list of what an action caused. The ordinals of what is caused
 // are above those of the cause, so that it ends.
 func (t *traceTree) append(b []byte, parent uint32) []byte {
-	i, _ := slices.BinarySearchFunc(t.nodes, parent, func(n traceNode, p uint32) int { return cmp.Compare(n.parent, p) })
+	i, _ := slices.BinarySearchFunc(t.nodes, parent, func(n traceNode, p uint32) int {
+		return cmp.Compare(n.parent, p)
+	})
 	b = append(b, '[')
 	for first := true; i < len(t.nodes) && t.nodes[i].parent == parent; i++ {
 		a := t.nodes[i].trace
@@ -314,7 +320,8 @@ func (t *traceTree) append(b []byte, parent uint32) []byte {
 
 // withReceipt returns the JSON of a trace with a receipt in the place of none.
 func withReceipt(json []byte, a *types.ActionTrace) []byte {
-	o := object(append([]byte(`"receipt":`), '{')).uint("abi_sequence", 0).json("act_digest", types.Hash(a.Action.Append(nil)))
+	o := object(append([]byte(`"receipt":`), '{')).uint("abi_sequence", 0).
+		json("act_digest", types.Hash(a.Action.Append(nil)))
 	o = append(variant.AppendKey(o, "auth_sequence"), "[]"...)
 	o = o.uint("code_sequence", 0).uint("global_sequence", 0).name("receiver", a.Receiver).uint("recv_sequence", 0)
 	return bytes.Replace(json, []byte(`"receipt":null`), append(o, '}'), 1)
@@ -425,12 +432,15 @@ func (q transactions) getTransactionStatus(b []byte) ([]byte, error) {
 	o := object(append(b, '{')).text("state", state)
 	if s.State != "" {
 		if !s.BlockID.IsZero() {
-			o = o.uint("block_number", uint64(types.BlockNum(s.BlockID))).json("block_id", s.BlockID).json("block_timestamp", s.BlockTime)
+			o = o.uint("block_number", uint64(types.BlockNum(s.BlockID))).json("block_id", s.BlockID).
+				json("block_timestamp", s.BlockTime)
 		}
 		o = o.json("expiration", s.Expiration)
 	}
-	o = o.uint("head_number", uint64(types.BlockNum(c.HeadID))).json("head_id", c.HeadID).json("head_timestamp", c.HeadTime)
-	o = o.uint("irreversible_number", uint64(types.BlockNum(c.IrreversibleID))).json("irreversible_id", c.IrreversibleID)
+	o = o.uint("head_number", uint64(types.BlockNum(c.HeadID))).json("head_id", c.HeadID).
+		json("head_timestamp", c.HeadTime)
+	o = o.uint("irreversible_number", uint64(types.BlockNum(c.IrreversibleID))).
+		json("irreversible_id", c.IrreversibleID)
 	o = o.json("irreversible_timestamp", c.IrreversibleTime).json("earliest_tracked_block_id", c.EarliestID)
 	return append(o.uint("earliest_tracked_block_number", uint64(types.BlockNum(c.EarliestID))), '}'), nil
 }

@@ -67,7 +67,8 @@ func TestTheFirstErrorSticks(t *testing.T) {
 	if !errors.Is(first, serial.ErrValue) {
 		t.Fatalf("error %v", first)
 	}
-	if r.Uint8() != 0 || r.Uint16() != 0 || r.Uint32() != 0 || r.Uint64() != 0 || r.Varuint32() != 0 || r.Count(1) != 0 ||
+	if r.Uint8() != 0 || r.Uint16() != 0 || r.Uint32() != 0 || r.Uint64() != 0 || r.Varuint32() != 0 ||
+		r.Count(1) != 0 ||
 		r.Bytes() != nil || r.String() != "" || r.Raw(1) != nil || r.Len() != 0 {
 		t.Error("something is read after an error")
 	}

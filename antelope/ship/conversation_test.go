@@ -38,7 +38,8 @@ func TestClientsConverseWithSpringAsTheFileSays(t *testing.T) {
 	if err := p.Run(3); err != nil {
 		t.Fatal(err)
 	}
-	n := serve(t, begun(t, volatile(t), &p.Genesis), ship.Options{Dir: t.TempDir(), Finality: true, Spring: true}, listening())
+	n := serve(t, begun(t, volatile(t), &p.Genesis),
+		ship.Options{Dir: t.TempDir(), Finality: true, Spring: true}, listening())
 	for _, b := range p.Blocks {
 		n.push(b)
 	}

@@ -105,7 +105,8 @@ func TestNoDamageMakesABlockAnother(t *testing.T) {
 			var files []string
 			for _, dir := range []string{n.dir, retained} {
 				err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-					if info, err := os.Stat(path); err == nil && info.Size() > 0 && (strings.HasSuffix(path, ".log") || strings.HasSuffix(path, ".index")) {
+					if info, err := os.Stat(path); err == nil && info.Size() > 0 &&
+						(strings.HasSuffix(path, ".log") || strings.HasSuffix(path, ".index")) {
 						files = append(files, path)
 					}
 					return err
@@ -125,7 +126,8 @@ func TestNoDamageMakesABlockAnother(t *testing.T) {
 					}
 					if b == nil {
 						ended++
-						if list := x.take(true); len(list) == 0 || !strings.Contains(list[0], strings.TrimSuffix(path, filepath.Ext(path))) || !strings.Contains(list[0], "offset") {
+						if list := x.take(true); len(list) == 0 || !strings.Contains(list[0],
+							strings.TrimSuffix(path, filepath.Ext(path))) || !strings.Contains(list[0], "offset") {
 							t.Errorf("offset %d of %s: block %d: told %q", at, path, i+1, list)
 						}
 					}
@@ -147,7 +149,8 @@ func TestNoDamageMakesABlockAnother(t *testing.T) {
 // where all bytes come and only the end of the stream does not.
 func TestEachBitOfAStreamCounts(t *testing.T) {
 	x := &told{}
-	n := start(t, ship.Options{Damaged: x.damaged}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{Damaged: x.damaged},
+		ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(40)
 	if err := n.history.Sync(); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,8 @@ import (
 // the chain and others go on; when it does after all, it gets the rest.
 func TestWhoNeverAcknowledgesGetsWhatItAllowed(t *testing.T) {
 	const blocks = 60
-	n := start(t, ship.Options{RecentBytes: 10 << 10}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
+	n := start(t, ship.Options{RecentBytes: 10 << 10},
+		ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	late, good := n.dial(0), n.dial(0)
 	late.ask(1, blocks+1, 2)
 	good.ask(1, blocks+1, blocks)
@@ -82,7 +83,8 @@ func TestARequestThatIsTooLargeEndsItsClient(t *testing.T) {
 func TestAHundredClientsGetEveryBlock(t *testing.T) {
 	const blocks, clients = 40, 100
 	socket := filepath.Join(t.TempDir(), "history.sock")
-	n := start(t, ship.Options{RecentBytes: 10 << 10}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0", Socket: socket})
+	n := start(t, ship.Options{RecentBytes: 10 << 10},
+		ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0", Socket: socket})
 	n.produce(blocks / 2)
 	var wait sync.WaitGroup
 	for i := range clients {

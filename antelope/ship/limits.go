@@ -61,7 +61,8 @@ func (l *Limits) Validate() error {
 	}
 	v := reflect.ValueOf(*l)
 	for i := range v.NumField() {
-		check(v.Field(i).Int() <= 0, "limit %s of clients must be greater than 0, not %v", v.Type().Field(i).Name, v.Field(i).Interface())
+		check(v.Field(i).Int() <= 0, "limit %s of clients must be greater than 0, not %v",
+			v.Type().Field(i).Name, v.Field(i).Interface())
 	}
 	check(l.EachSessions > l.Sessions, "limit EachSessions of clients must not be above Sessions")
 	check(l.RequestBytes > l.RequestsBytes, "limit RequestBytes of clients must not be above RequestsBytes")

@@ -34,7 +34,8 @@ func (r ration) read(in io.Reader) (b []byte, taken int64, err error) {
 		}
 		if size := int64(2 * cap(b)); size > r.free {
 			if err := r.of.Take(r.client, size-taken); err != nil {
-				return nil, taken, fmt.Errorf("its request has %d bytes and more, for which the other clients' requests leave no room: %w", len(b), err)
+				return nil, taken, fmt.Errorf("its request has %d bytes and more, for which the other clients' "+
+					"requests leave no room: %w", len(b), err)
 			}
 			taken = size
 		}

@@ -69,7 +69,8 @@ func (h *History) idOf(num uint32) (id types.Checksum256, ok bool, err error) {
 	case known && (!ok || num <= h.at().irreversible.Num || shiplog.Near(sure, id)):
 		return sure, true, errors.Join(errs...)
 	case ok && said == 0 && num <= h.at().irreversible.Num:
-		return id, false, fmt.Errorf("%s have two ids of block %d, and nothing tells which is right: %w", strings.Join(differ, " and "), num, shiplog.ErrCorrupt)
+		return id, false, fmt.Errorf("%s have two ids of block %d, and nothing tells which is right: %w",
+			strings.Join(differ, " and "), num, shiplog.ErrCorrupt)
 	}
 	return id, ok, errors.Join(errs...)
 }
@@ -101,7 +102,8 @@ func (h *History) status(d due) wire.Status {
 	for _, x := range []struct {
 		log        *shiplog.Log
 		begin, end *uint32
-	}{{h.traces, &s.TraceBegin, &s.TraceEnd}, {h.state, &s.StateBegin, &s.StateEnd}, {h.finality, &s.FinalityBegin, &s.FinalityEnd}} {
+	}{{h.traces, &s.TraceBegin, &s.TraceEnd}, {h.state, &s.StateBegin, &s.StateEnd},
+		{h.finality, &s.FinalityBegin, &s.FinalityEnd}} {
 		if x.log == nil {
 			continue
 		}
@@ -312,7 +314,8 @@ func (h *History) otherwise(l *shiplog.Log, e *shiplog.Entry, x *recorded) error
 	case x.Num > h.at().irreversible.Num:
 		return shiplog.ErrNotFound
 	}
-	return fmt.Errorf("%s: offset %d: the entry is of block %s, and the irreversible block of that number is %s: %w", e.Path, e.Offset, e.ID, x.ID, shiplog.ErrCorrupt)
+	return fmt.Errorf("%s: offset %d: the entry is of block %s, and the irreversible block of that number is %s: %w",
+		e.Path, e.Offset, e.ID, x.ID, shiplog.ErrCorrupt)
 }
 
 // stream sends an entry piece by piece. One of an old log does not say how long it is, and
@@ -347,7 +350,8 @@ func (h *History) stream(m *message, x *recorded, l *shiplog.Log, e *shiplog.Ent
 		err = nil
 	}
 	if done != length {
-		err = errors.Join(err, fmt.Errorf("%s: offset %d: %d bytes of history where %d are said: %w", e.Path, e.Offset, done, length, shiplog.ErrCorrupt))
+		err = errors.Join(err, fmt.Errorf("%s: offset %d: %d bytes of history where %d are said: %w",
+			e.Path, e.Offset, done, length, shiplog.ErrCorrupt))
 	}
 	return err
 }

@@ -255,9 +255,11 @@ func checkLog(t *testing.T, o ship.Options, blocks []springBlock) {
 	t.Helper()
 	verify := func() (found []string) {
 		t.Helper()
-		counts, err := ship.Verify(ship.VerifyOptions{Dir: o.Dir, Retained: o.Dir, Archive: o.Dir, Reporter: integrity.Reporter{
-			Found: func(f integrity.Finding) { found = append(found, f.String()) }, Read: func(int64) error { return nil },
-		}})
+		counts, err := ship.Verify(ship.VerifyOptions{Dir: o.Dir, Retained: o.Dir, Archive: o.Dir,
+			Reporter: integrity.Reporter{
+				Found: func(f integrity.Finding) { found = append(found, f.String()) },
+				Read:  func(int64) error { return nil },
+			}})
 		if err != nil || counts.Files != 3 {
 			t.Fatalf("%+v, %v", counts, err)
 		}
@@ -359,7 +361,8 @@ func TestClientsAreSpokenToAsTheChainNeeds(t *testing.T) {
 // Spring does what it is asked for: it begins where it is told, also where there is nothing, and
 // sends blocks that the client has.
 func TestSpringSendsWhatIsAskedFor(t *testing.T) {
-	n := serve(t, begun(t, volatile(t), new(types.DefaultGenesis())), ship.Options{Dir: t.TempDir(), Spring: true}, listening())
+	n := serve(t, begun(t, volatile(t), new(types.DefaultGenesis())),
+		ship.Options{Dir: t.TempDir(), Spring: true}, listening())
 	_, c := n.firstFrame()
 	c.send(asked1(0, 2, false)...)
 	const head = 1 + 36 + 36
@@ -381,7 +384,8 @@ func TestAnEmptyLogHasTheBoundsOfItsVersion(t *testing.T) {
 	for _, spring := range []bool{false, true} {
 		dir := t.TempDir()
 		parts := &shiplog.Partition{Retained: dir, Stride: 10, MaxFiles: 5}
-		n := serve(t, begun(t, volatile(t), new(types.DefaultGenesis())), ship.Options{Dir: dir, Partition: parts, Finality: true, Spring: spring}, listening())
+		n := serve(t, begun(t, volatile(t), new(types.DefaultGenesis())),
+			ship.Options{Dir: dir, Partition: parts, Finality: true, Spring: spring}, listening())
 		_, c := n.firstFrame()
 		c.send(0)
 		b := c.read()
@@ -431,7 +435,8 @@ func TestABranchBeforeTheChangeTakesFinalityDataBack(t *testing.T) {
 	run(4)
 	list := branchOf(p, p.Chain(0).Head().ID)
 	genesis := slices.IndexFunc(list, func(b *types.SignedBlock) bool {
-		return slices.ContainsFunc(b.BlockHeader.Extensions, func(x types.Extension) bool { return x.Type == types.HeaderFinality })
+		return slices.ContainsFunc(b.BlockHeader.Extensions,
+			func(x types.Extension) bool { return x.Type == types.HeaderFinality })
 	})
 	// The other branch begins before the genesis block, and none of its blocks is one.
 	m := begun(t, volatile(t), &p.Genesis)
@@ -446,7 +451,8 @@ func TestABranchBeforeTheChangeTakesFinalityDataBack(t *testing.T) {
 		t.Fatalf("finality data of the blocks %d to %d", begin, end)
 	}
 
-	n = serve(t, begun(t, volatile(t), &p.Genesis), ship.Options{Dir: t.TempDir(), Finality: true, Spring: true}, listening())
+	n = serve(t, begun(t, volatile(t), &p.Genesis),
+		ship.Options{Dir: t.TempDir(), Finality: true, Spring: true}, listening())
 	g := list[genesis].BlockNum()
 	for _, x := range []struct {
 		blocks     []*types.SignedBlock
@@ -457,7 +463,8 @@ func TestABranchBeforeTheChangeTakesFinalityDataBack(t *testing.T) {
 		}
 		n.sync()
 		if begin, end := n.finalityRange(); begin != x.begin || end != x.end {
-			t.Errorf("head %d: finality data of the blocks %d to %d, want %d to %d", n.Chain.Head().BlockNum, begin, end, x.begin, x.end)
+			t.Errorf("head %d: finality data of the blocks %d to %d, want %d to %d",
+				n.Chain.Head().BlockNum, begin, end, x.begin, x.end)
 		}
 		n.history.Forget()
 		if got := n.finalityOf(g, g+1)[0]; (got != nil) != (x.begin > 0) {
@@ -485,7 +492,8 @@ func TestFinalityDataFollowsForks(t *testing.T) {
 	for _, seed := range []uint64{1, 5} {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			p := finalised(t, seed, 3, 60)
-			n := serve(t, begun(t, volatile(t), &p.Genesis), ship.Options{Dir: t.TempDir(), Finality: true, Spring: true, RecentBytes: 1 << 10}, listening())
+			n := serve(t, begun(t, volatile(t), &p.Genesis),
+				ship.Options{Dir: t.TempDir(), Finality: true, Spring: true, RecentBytes: 1 << 10}, listening())
 			want := map[uint32][]byte{}
 			var head uint32
 			n.Chain.Subscribe(chain.Hooks{Record: func(x *chain.Executed) error {

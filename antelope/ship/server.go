@@ -120,7 +120,8 @@ func (s *Server) Addresses() []net.Addr { return s.addresses }
 
 // Stats are what has been served.
 func (s *Server) Stats() ServerStats {
-	out := ServerStats{Accepted: s.counts.accepted.Load(), Refused: s.counts.refused.Load(), Blocks: s.counts.blocks.Load(), Bytes: s.counts.bytes.Load()}
+	out := ServerStats{Accepted: s.counts.accepted.Load(), Refused: s.counts.refused.Load(),
+		Blocks: s.counts.blocks.Load(), Bytes: s.counts.bytes.Load()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out.Sessions = len(s.sessions)
@@ -184,7 +185,8 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	x := s.admit(c, client)
 	if x == nil {
 		s.counts.refused.Add(1)
-		s.o.Log.Warn("a client of state history is refused: there are too many", "client", r.RemoteAddr, "most", s.o.Limits.Sessions, "of one address", s.o.Limits.EachSessions)
+		s.o.Log.Warn("a client of state history is refused: there are too many", "client", r.RemoteAddr,
+			"most", s.o.Limits.Sessions, "of one address", s.o.Limits.EachSessions)
 		return
 	}
 	defer s.leave(x, client)
@@ -196,7 +198,8 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	go func() { cancel(s.listen(x, c, client)) }()
 	err = s.talk(ctx, x, &sender{c: c, limits: &s.o.Limits, bytes: &s.counts.bytes})
 	s.h.o.Damaged(err)
-	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr), "reason", errors.Join(err, context.Cause(ctx)))
+	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr),
+		"reason", errors.Join(err, context.Cause(ctx)))
 }
 
 var errTooMany = errors.New("it asks for more than it takes")

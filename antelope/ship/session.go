@@ -37,7 +37,8 @@ type names interface {
 }
 
 func newSession(version wire.Version, first uint32, at tip, mostStatuses int) *session {
-	return &session{version: version, mostStatuses: mostStatuses, first: first, at: at, news: at.head.Num + 1, wake: make(chan struct{}, 1)}
+	return &session{version: version, mostStatuses: mostStatuses, first: first, at: at, news: at.head.Num + 1,
+		wake: make(chan struct{}, 1)}
 }
 
 func (s *session) stir() {

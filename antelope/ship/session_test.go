@@ -83,7 +83,8 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 		}
 		start := uint32(1 + r.IntN(int(f.head())))
 		version := wire.Version(r.IntN(2))
-		s, c := newSession(version, 1, f.now(), DefaultLimits().Statuses), &reader{blocks: map[uint32]types.Checksum256{}}
+		s, c := newSession(version, 1, f.now(), DefaultLimits().Statuses),
+			&reader{blocks: map[uint32]types.Checksum256{}}
 		ask := func() {
 			q := &wire.BlocksRequest{Start: start, End: 1 << 31, Credits: uint32(r.IntN(4))}
 			for n := range uint32(50) { // what it has, the newest first in no order
@@ -145,7 +146,8 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 		drain()
 		for num := start; num <= f.head(); num++ {
 			if p, _ := f.position(num); c.blocks[num] != p.ID {
-				t.Fatalf("seed %d: block %d of %d to %d is %s at the client, not %s", seed, num, start, f.head(), c.blocks[num], p.ID)
+				t.Fatalf("seed %d: block %d of %d to %d is %s at the client, not %s",
+					seed, num, start, f.head(), c.blocks[num], p.ID)
 			}
 		}
 	}
@@ -194,7 +196,8 @@ func TestEachBlockOfASwitchNamesItselfAsTheHead(t *testing.T) {
 	n = 20
 	s.asked(wire.Request{Ack: &n}, f.has)
 	grow(s, 18, 19)
-	want("one that is behind", [2]uint32{14, 18}, [2]uint32{15, 19}, [2]uint32{16, 19}, [2]uint32{17, 19}, [2]uint32{18, 19}, [2]uint32{19, 19})
+	want("one that is behind", [2]uint32{14, 18}, [2]uint32{15, 19}, [2]uint32{16, 19}, [2]uint32{17, 19},
+		[2]uint32{18, 19}, [2]uint32{19, 19})
 }
 
 func TestPositionsThatAClientHasAreTold(t *testing.T) {

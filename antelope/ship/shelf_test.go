@@ -272,12 +272,13 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	}
 	f.add(6) // a fork, which the client is told of although it comes while it asks
 	var once atomic.Bool
-	s.asked(wire.Request{Blocks: &wire.BlocksRequest{Start: 9, End: 20, Credits: 20, Have: mine}}, func(p wire.Position) bool {
-		if once.CompareAndSwap(false, true) {
-			meanwhile()
-		}
-		return p.Num < 6
-	})
+	s.asked(wire.Request{Blocks: &wire.BlocksRequest{Start: 9, End: 20, Credits: 20, Have: mine}},
+		func(p wire.Position) bool {
+			if once.CompareAndSwap(false, true) {
+				meanwhile()
+			}
+			return p.Num < 6
+		})
 	var got []uint32
 	for {
 		d, ok := s.take(slowly{f, meanwhile})

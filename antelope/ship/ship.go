@@ -167,9 +167,10 @@ func Open(o Options) (*History, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.closeLogs())
 	}
-	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.sync, Failed: func(err error) {
-		h.o.Log.Error("The history cannot be written: the node stops with its next block", "error", err)
-	}})
+	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.sync,
+		Failed: func(err error) {
+			h.o.Log.Error("The history cannot be written: the node stops with its next block", "error", err)
+		}})
 	return h, nil
 }
 
@@ -179,7 +180,8 @@ func (o *Options) log(name string) shiplog.Options {
 
 // Remove deletes the histories, which are not open (delete-state-history).
 func Remove(o Options) error {
-	return errors.Join(shiplog.Remove(o.log(traceName)), shiplog.Remove(o.log(stateName)), shiplog.Remove(o.log(finalityName)))
+	return errors.Join(shiplog.Remove(o.log(traceName)), shiplog.Remove(o.log(stateName)),
+		shiplog.Remove(o.log(finalityName)))
 }
 
 // Hooks are what the chain tells. Source comes from the same chain.
@@ -290,10 +292,11 @@ func (h *History) sayMissing(head *consensus.BlockState) {
 	if len(missing) == 0 || from >= head.BlockNum {
 		return
 	}
-	h.o.Log.Warn(fmt.Sprintf("The chain is at block %d, and the state history lacks %s. After --delete-state-history, or where "+
-		"this history was switched on just now, this is as it should be. Else its files were taken away, or "+
-		"state-history-dir names a wrong folder: stop the node, and bring the files back or mend the option. A replay "+
-		"(--replay-blockchain) records the blocks again", head.BlockNum, strings.Join(missing, ", ")))
+	h.o.Log.Warn(
+		fmt.Sprintf("The chain is at block %d, and the state history lacks %s. After --delete-state-history, or where "+
+			"this history was switched on just now, this is as it should be. Else its files were taken away, or "+
+			"state-history-dir names a wrong folder: stop the node, and bring the files back or mend the option. A "+
+			"replay (--replay-blockchain) records the blocks again", head.BlockNum, strings.Join(missing, ", ")))
 }
 
 // firstRecorded is the first block that is applied, and not made from a genesis file.
@@ -339,8 +342,8 @@ func (h *History) adopted(x *chain.Adopted) error {
 		b, ok := x.Entries[p.Entry]
 		switch {
 		case !ok:
-			return fmt.Errorf("%w: its node ran without %s then. Once there is a snapshot of a node that has it, start with "+
-				"--delete-all-blocks --delete-state-history", ErrNoEntry, option(p.Entry))
+			return fmt.Errorf("%w: its node ran without %s then. Once there is a snapshot of a node that has it, "+
+				"start with --delete-all-blocks --delete-state-history", ErrNoEntry, option(p.Entry))
 		case p.Entry == chain.EntryActions && len(b) != len(types.Checksum256{}):
 			return fmt.Errorf("%w: a root of actions of %d bytes", chain.ErrOtherState, len(b))
 		}

@@ -237,7 +237,8 @@ func (c *client) next() (uint32, []byte) {
 // none of them; those who read get every block once, from the log and from memory.
 func TestClientsDoNotHoldTheChain(t *testing.T) {
 	const blocks, readers = 150, 20
-	n := start(t, ship.Options{RecentBytes: 20 << 10}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0", Socket: filepath.Join(t.TempDir(), "history.sock")})
+	n := start(t, ship.Options{RecentBytes: 20 << 10}, ship.ServerOptions{Limits: ship.DefaultLimits(),
+		Address: "127.0.0.1:0", Socket: filepath.Join(t.TempDir(), "history.sock")})
 	for i := range 30 {
 		c := n.dial(i % 2)
 		c.ask(0, 1<<30, 1<<30) // and it reads nothing
@@ -300,7 +301,8 @@ func TestWhatIsNoRequestEndsItsClient(t *testing.T) {
 	n := start(t, ship.Options{}, ship.ServerOptions{Limits: ship.DefaultLimits(), Address: "127.0.0.1:0"})
 	n.produce(3)
 	good := n.dial(0)
-	for _, b := range [][]byte{{9}, {1, 2, 3}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f}, bytes.Repeat([]byte{0xff}, 1<<20)} {
+	for _, b := range [][]byte{{9}, {1, 2, 3}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		bytes.Repeat([]byte{0xff}, 1<<20)} {
 		bad := n.dial(0)
 		bad.send(b...)
 		bad.c.SetReadDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // reading says it

@@ -36,7 +36,8 @@ func Verify(o VerifyOptions) (total integrity.Counts, err error) {
 		name   string
 		decode func(io.Reader) error
 	}{{traceName, c.Traces}, {stateName, c.Deltas}, {finalityName, c.Finality}} {
-		x := shiplog.VerifyOptions{Name: l.name, Dir: o.Dir, Old: old, Reporter: o.Reporter, Decode: l.decode, ID: read.id}
+		x := shiplog.VerifyOptions{Name: l.name, Dir: o.Dir, Old: old, Reporter: o.Reporter,
+			Decode: l.decode, ID: read.id}
 		n, err := shiplog.Verify(x)
 		if total.Add(n); err != nil {
 			return total, err

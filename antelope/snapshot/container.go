@@ -93,7 +93,8 @@ func (s *Writer) write(b []byte) error {
 
 func (s *Writer) Begin(section string) error {
 	if s.from >= 0 {
-		return exception.New(exception.Snapshot, "Attempting to write a new section without closing the previous section")
+		return exception.New(exception.Snapshot,
+			"Attempting to write a new section without closing the previous section")
 	}
 	s.from, s.rows = s.pos, 0
 	b := binary.LittleEndian.AppendUint64(s.row[:0], endMarker)
@@ -177,7 +178,8 @@ func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
 			return r, nil
 		}
 		if len(r.sections) > maxSections {
-			return nil, exception.New(exception.Snapshot, "Binary snapshot has more than ${most} sections", "most", maxSections)
+			return nil, exception.New(exception.Snapshot, "Binary snapshot has more than ${most} sections",
+				"most", maxSections)
 		}
 		at = next
 	}
@@ -255,7 +257,8 @@ func (r *Reader) readPlace(at int64) (next int64, err error) {
 		return 0, exception.New(exception.Snapshot, "Section at offset ${offset} of the binary snapshot has no name",
 			"offset", at)
 	}
-	p := sectionRange{name: string(b[16 : 16+length]), rows: binary.LittleEndian.Uint64(b[8:]), from: at + 17 + int64(length), to: at + 8 + int64(size)}
+	p := sectionRange{name: string(b[16 : 16+length]), rows: binary.LittleEndian.Uint64(b[8:]),
+		from: at + 17 + int64(length), to: at + 8 + int64(size)}
 	if p.rows > uint64(p.to-p.from) {
 		return 0, exception.New(exception.Snapshot,
 			"Section ${name} at offset ${offset} of the binary snapshot has ${rows} rows in ${size} bytes",

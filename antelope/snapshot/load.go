@@ -106,7 +106,8 @@ func global(r *Reader) (*state.GlobalProperty, error) {
 		var g types.Genesis
 		if err := one(r, genesisSection, &g); err != nil {
 			return nil, exception.Wrap(exception.Snapshot, err,
-				"Snapshot indicates chain_snapshot_header version 2, but does not contain a genesis_state. It must be corrupted.")
+				"Snapshot indicates chain_snapshot_header version 2, but does not contain a genesis_state. It must "+
+					"be corrupted.")
 		}
 		row.ChainID = g.ChainID()
 	}

@@ -54,7 +54,8 @@ func (f *randomRows) authority() (a types.Authority) {
 		}
 		a.Keys = append(a.Keys, k)
 		a.Accounts = append(a.Accounts,
-			types.PermissionLevelWeight{Permission: types.PermissionLevel{Actor: f.name(), Permission: f.name()}, Weight: 2})
+			types.PermissionLevelWeight{Permission: types.PermissionLevel{Actor: f.name(), Permission: f.name()},
+				Weight: 2})
 		a.Waits = append(a.Waits, types.WaitWeight{WaitSec: f.rng.Uint32(), Weight: 3})
 	}
 	return a
@@ -65,12 +66,14 @@ func (f *randomRows) fill() {
 	f.must(f.s.Initialise(state.Singletons{
 		Global: state.GlobalProperty{
 			ProposedScheduleBlock: new(uint32(7)), ChainID: f.digest(),
-			ProposedSchedule: types.ProducerSchedule{Version: 3, Producers: []types.ProducerAuthority{{Producer: f.name()}}},
-			Configuration:    types.DefaultChainConfig(), Wasm: types.DefaultWasmConfig(),
+			ProposedSchedule: types.ProducerSchedule{Version: 3,
+				Producers: []types.ProducerAuthority{{Producer: f.name()}}},
+			Configuration: types.DefaultChainConfig(), Wasm: types.DefaultWasmConfig(),
 		},
 		Protocol: state.ProtocolState{
-			Activated: []state.ActivatedFeature{{Digest: f.digest(), Block: 4}}, Preactivated: []types.Checksum256{f.digest()},
-			Intrinsics: []string{"abort", "prints"}, KeyTypes: 3,
+			Activated:    []state.ActivatedFeature{{Digest: f.digest(), Block: 4}},
+			Preactivated: []types.Checksum256{f.digest()},
+			Intrinsics:   []string{"abort", "prints"}, KeyTypes: 3,
 		},
 		Dynamic:       state.DynamicGlobal{ActionSequence: math.MaxUint32 + 1},
 		ResourceState: state.ResourceState{TotalRAM: 1 << 40},
@@ -319,7 +322,8 @@ func TestProgressIsReportedAndMayEndTheWork(t *testing.T) {
 	}
 	view := d.view(t)
 	last, calls = snapshot.Progress{}, 0
-	if _, err := snapshot.Hash(view, h, snapshot.Options{Report: report}); err != nil || calls < 10 || last.Rows < 65536 {
+	if _, err := snapshot.Hash(view, h, snapshot.Options{Report: report}); err != nil || calls < 10 ||
+		last.Rows < 65536 {
 		t.Errorf("%d reports, last %+v: %v", calls, last, err)
 	}
 	stop := errors.New("stop")

@@ -31,8 +31,10 @@ func TestNaNsAreThoseOfSoftFloat(t *testing.T) {
 	invalid := F128{Hi: nan128}
 	inf := F128{Hi: inf128}
 	for i, c := range []struct{ got, want F128 }{
-		{signalling.Add(quietA), F128{5, inf128 | quiet128}}, {quietA.Add(signalling), quietA}, {quietB.Sub(quietA), quietB},
-		{quad(1).Sub(quietA), quietA}, {quad(0).Mul(signalling), F128{5, inf128 | quiet128}}, {quietA.Div(quad(0)), quietA},
+		{signalling.Add(quietA), F128{5, inf128 | quiet128}}, {quietA.Add(signalling), quietA},
+		{quietB.Sub(quietA), quietB},
+		{quad(1).Sub(quietA), quietA}, {quad(0).Mul(signalling), F128{5, inf128 | quiet128}},
+		{quietA.Div(quad(0)), quietA},
 		{inf.Sub(inf), invalid}, {inf.Add(inf.Neg()), invalid}, {inf.Mul(quad(0)), invalid},
 		{quad(0).Mul(inf.Neg()), invalid},
 		{inf.Div(inf), invalid}, {quad(0).Div(quad(0)), invalid}, {quad(1).Div(quad(0).Neg()), inf.Neg()},

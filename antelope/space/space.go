@@ -140,8 +140,8 @@ func (m *Monitor) Run(ctx context.Context) error {
 	for {
 		if path := m.check(); path != "" && !m.o.KeepRunning {
 			m.o.Log.Error("Gracefully shutting down, exceeded file system configured threshold.")
-			return fmt.Errorf("the disk of %s is fuller than resource-monitor-space-threshold or -absolute-gb allow (%s); "+
-				"free space on it, or change the limit, and start again: nothing is lost", path, m.threshold())
+			return fmt.Errorf("the disk of %s is fuller than resource-monitor-space-threshold or -absolute-gb allow "+
+				"(%s); free space on it, or change the limit, and start again: nothing is lost", path, m.threshold())
 		}
 		select {
 		case <-ctx.Done():

@@ -64,17 +64,25 @@ func (m *model) compareView() {
 	defer func() { m.must(v.Close()) }()
 
 	m.same("revision", v.Revision(), m.db.store.Head())
-	m.same("permissions", byID(m, v.Permissions), sortValues(m.now.permissions, func(a, b state.Permission) int { return cmp.Compare(a.ID, b.ID) }))
-	m.same("usages", byID(m, v.Usages), sortValues(m.now.usages, func(a, b state.ResourceUsage) int { return cmp.Compare(a.ID, b.ID) }))
+	m.same("permissions", byID(m, v.Permissions), sortValues(m.now.permissions, func(a, b state.Permission) int {
+		return cmp.Compare(a.ID, b.ID)
+	}))
+	m.same("usages", byID(m, v.Usages), sortValues(m.now.usages, func(a, b state.ResourceUsage) int {
+		return cmp.Compare(a.ID, b.ID)
+	}))
 	transactions, err := v.TransactionsByID()
 	m.must(err)
-	m.same("transactions", transactions, sortValues(m.now.transactions, func(a, b state.Transaction) int { return cmp.Compare(a.ID, b.ID) }))
+	m.same("transactions", transactions, sortValues(m.now.transactions, func(a, b state.Transaction) int {
+		return cmp.Compare(a.ID, b.ID)
+	}))
 	var deferred []state.Deferred
 	m.must(v.DeferredByID(func(d *state.Deferred) error {
 		deferred = append(deferred, *d)
 		return nil
 	}))
-	m.same("generated transactions", deferred, sortValues(m.now.deferred, func(a, b state.Deferred) int { return cmp.Compare(a.ID, b.ID) }))
+	m.same("generated transactions", deferred, sortValues(m.now.deferred, func(a, b state.Deferred) int {
+		return cmp.Compare(a.ID, b.ID)
+	}))
 	one, err := v.Singletons()
 	m.must(err)
 	m.same("action sequence", one.Dynamic.ActionSequence, m.now.sequence)

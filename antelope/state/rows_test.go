@@ -42,7 +42,8 @@ func (m *model) generate() {
 	if !exists || m.rng.IntN(2) == 0 {
 		d := state.Deferred{
 			Sender: k.Sender, SenderID: k.SenderID, Payer: m.name(), Packed: []byte{byte(m.rng.Uint32())},
-			DelayUntil: types.TimePoint(m.rng.IntN(5) - 2), Expiration: types.TimePoint(m.rng.IntN(5) - 2), Published: 3,
+			DelayUntil: types.TimePoint(m.rng.IntN(5) - 2),
+			Expiration: types.TimePoint(m.rng.IntN(5) - 2), Published: 3,
 		}
 		for i := range d.TrxID {
 			d.TrxID[i] = byte(m.rng.Uint32())
@@ -288,7 +289,8 @@ func (m *model) walkSecondary(kind state.Kind, k state.RowKey) {
 			m.checkFound("next", got, found, err, all, func(r state.IndexRow) bool { return order(r, at) > 0 })
 		case 2:
 			got, found, err := m.s.PreviousSecondary(kind, t, s, p)
-			m.checkFound("previous", got, found, err, backwards(all), func(r state.IndexRow) bool { return order(r, at) < 0 })
+			m.checkFound("previous", got, found, err, backwards(all),
+				func(r state.IndexRow) bool { return order(r, at) < 0 })
 		case 3:
 			got, found, err := m.s.LastSecondary(kind, t)
 			m.checkFound("last", got, found, err, backwards(all), func(state.IndexRow) bool { return true })
@@ -309,7 +311,9 @@ func backwards(rows []state.IndexRow) []state.IndexRow {
 }
 
 // checkFound compares with the first of rows that is wanted.
-func (m *model) checkFound(move string, got state.IndexRow, found bool, err error, rows []state.IndexRow, wanted func(state.IndexRow) bool) {
+func (m *model) checkFound(
+	move string, got state.IndexRow, found bool, err error, rows []state.IndexRow, wanted func(state.IndexRow) bool,
+) {
 	m.t.Helper()
 	m.must(err)
 	i := slices.IndexFunc(rows, wanted)

@@ -334,7 +334,8 @@ func (s *State) Push() error {
 }
 
 // Replace makes the next revision of rows that another state had, which change puts into the store.
-// check gets what SetHead stored there last; its error, as that of change, leaves the state as it was. No session is open.
+// check gets what SetHead stored there last; its error, as that of change, leaves the state as it was. No session is
+// open.
 func (s *State) Replace(change func(store.Store) error, check func(head []byte) error) error {
 	if err := errors.Join(s.Flush(), s.store.Begin()); err != nil {
 		return err

@@ -88,8 +88,9 @@ func every(d *database, s *state.State) {
 			Authority: types.Authority{
 				Threshold: 6, Keys: []types.KeyWeight{
 					{Key: types.PublicKey{Type: types.WebAuthn, UserPresence: 1, RPID: "a"}, Weight: 7}},
-				Accounts: []types.PermissionLevelWeight{{Permission: types.PermissionLevel{Actor: 8, Permission: 9}, Weight: 10}},
-				Waits:    []types.WaitWeight{{WaitSec: 11, Weight: 12}},
+				Accounts: []types.PermissionLevelWeight{
+					{Permission: types.PermissionLevel{Actor: 8, Permission: 9}, Weight: 10}},
+				Waits: []types.WaitWeight{{WaitSec: 11, Weight: 12}},
 			}})
 		d.must(err)
 		lk := state.LinkKey{Account: n, Code: 2, Action: 3}

@@ -23,7 +23,8 @@ func TestAWalkStaysInItsTable(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range []uint64{0, 5, 9, 1<<64 - 1} {
-			if err := s.PutRow(state.RowKey{TableKey: table(name), Primary: p}, types.N(name), []byte{byte(p)}); err != nil {
+			if err := s.PutRow(state.RowKey{TableKey: table(name), Primary: p}, types.N(name),
+				[]byte{byte(p)}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -62,7 +62,8 @@ func agreeHeader(b *wire.Block, block *types.SignedBlock) error {
 	if b.Previous != h.Previous || b.Timestamp != h.Timestamp || b.Producer != h.Producer {
 		return fmt.Errorf("they say that %s of producer %s at %s is the block", b.ID, b.Producer, b.Timestamp)
 	}
-	if r := b.Roots; r != nil && (r.Transactions != h.TransactionMRoot || r.Actions != h.ActionMRoot || r.ScheduleVersion != h.ScheduleVersion) {
+	if r := b.Roots; r != nil &&
+		(r.Transactions != h.TransactionMRoot || r.Actions != h.ActionMRoot || r.ScheduleVersion != h.ScheduleVersion) {
 		return errors.New("they have other roots than the block, or another schedule")
 	}
 	return nil
@@ -75,7 +76,8 @@ func agreeReceipt(t *wire.Transaction, in *types.TransactionReceipt) error {
 		return nil
 	}
 	if r.Status != in.Status || r.CPUUsageUS != in.CPUUsageUS || r.NetUsageWords != in.NetUsageWords {
-		return fmt.Errorf("its receipt says %s, %d us, %d words, and in the block it is %s, %d, %d", r.Status, r.CPUUsageUS, r.NetUsageWords, in.Status, in.CPUUsageUS, in.NetUsageWords)
+		return fmt.Errorf("its receipt says %s, %d us, %d words, and in the block it is %s, %d, %d",
+			r.Status, r.CPUUsageUS, r.NetUsageWords, in.Status, in.CPUUsageUS, in.NetUsageWords)
 	}
 	if in.Packed == nil {
 		if in.ID != t.ID {

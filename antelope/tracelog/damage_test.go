@@ -48,7 +48,9 @@ func sampled(t *testing.T, folder string, log *blocklog.Log) *tracelog.History {
 	}})
 	num, id, _ := log.Head()
 	// What is damaged at the end stops the start.
-	if err := h.Hooks().Begin(&consensus.BlockState{HeaderState: &consensus.HeaderState{Progress: consensus.Progress{BlockNum: num}, ID: id}}); err != nil && !errors.Is(err, slicefile.ErrCorrupt) {
+	if err := h.Hooks().Begin(&consensus.BlockState{
+		HeaderState: &consensus.HeaderState{Progress: consensus.Progress{BlockNum: num}, ID: id}}); err != nil &&
+		!errors.Is(err, slicefile.ErrCorrupt) {
 		t.Fatal(err)
 	}
 	return h
@@ -103,7 +105,8 @@ func TestDamagedTracesAreNotThoseOfAnotherBlock(t *testing.T) {
 		h := sampled(t, folder, log)
 		hurt := false
 		var first uint32
-		if _, err := fmt.Sscanf(filepath.Base(path)[strings.IndexAny(filepath.Base(path), "0123456789"):], "%d-", &first); err != nil {
+		if _, err := fmt.Sscanf(filepath.Base(path)[strings.IndexAny(filepath.Base(path), "0123456789"):], "%d-",
+			&first); err != nil {
 			t.Fatal(err)
 		}
 		for num := first; num < first+20; num++ {

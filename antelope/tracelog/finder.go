@@ -39,7 +39,8 @@ type finder struct {
 
 func newFinder(files *slicefile.Log, o *Options) *finder {
 	f := &finder{
-		files: files, o: o, recent: map[types.Checksum256]uint32{}, blocks: map[uint32][]types.Checksum256{}, awake: make(chan struct{}, 1),
+		files: files, o: o, recent: map[types.Checksum256]uint32{}, blocks: map[uint32][]types.Checksum256{},
+		awake:    make(chan struct{}, 1),
 		scanning: make(chan struct{}, 1),
 	}
 	f.change.L = &f.mu
@@ -130,7 +131,8 @@ func (f *finder) run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	f.o.Log.Error("The index of transactions cannot be written: until the node starts again, older transactions are looked for in all traces, which takes long",
+	f.o.Log.Error("The index of transactions cannot be written: until the node starts again, older transactions are "+
+		"looked for in all traces, which takes long",
 		"folder", f.dir(), "error", err)
 	f.withoutIndex(ctx)
 }

@@ -46,7 +46,8 @@ func (k *keeper) run(ctx context.Context) {
 		case <-k.pending:
 		}
 		if err := k.work(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, writebehind.ErrClosed) {
-			k.h.o.Log.Error("Slices of traces could not be compressed or removed; it is tried again with the next irreversible block", "error", err)
+			k.h.o.Log.Error("Slices of traces could not be compressed or removed; it is tried again with the next "+
+				"irreversible block", "error", err)
 		}
 	}
 }

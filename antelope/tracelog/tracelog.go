@@ -100,18 +100,20 @@ func Open(o Options) (*History, error) {
 	h := &History{o: o, files: files}
 	h.finder = newFinder(files, &h.o)
 	h.keeper = newKeeper(h)
-	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.syncFiles, Failed: func(err error) {
-		h.o.Log.Error("The traces cannot be written: the node stops with its next block", "error", err)
-	}})
+	h.recorder = writebehind.Start(writebehind.Options[job]{Bytes: o.QueueBytes, Do: h.write, Sync: h.syncFiles,
+		Failed: func(err error) {
+			h.o.Log.Error("The traces cannot be written: the node stops with its next block", "error", err)
+		}})
 	return h, nil
 }
 
 // Hooks are what the chain tells.
 func (h *History) Hooks() chain.Hooks {
-	return chain.Hooks{Begin: h.begin, Record: h.record, Adopted: h.adopted, Irreversible: func(b *consensus.BlockState) {
-		// That the files are closed, or cannot be written, is told by the next block.
-		_ = h.recorder.Put(job{irreversible: b.BlockNum, id: b.ID}, 0)
-	}}
+	return chain.Hooks{Begin: h.begin, Record: h.record, Adopted: h.adopted,
+		Irreversible: func(b *consensus.BlockState) {
+			// That the files are closed, or cannot be written, is told by the next block.
+			_ = h.recorder.Put(job{irreversible: b.BlockNum, id: b.ID}, 0)
+		}}
 }
 
 // begin goes on from the head, and begins what works beside the chain.
@@ -151,8 +153,8 @@ func Packing() chain.Packing {
 }
 
 // ErrNoEntry says that another node tells of a block without its traces.
-var ErrNoEntry = errors.New("the fleet tells of a block without its traces: its node ran without trace_api_plugin then. Once there is a " +
-	"snapshot of a node that has it, start with --delete-all-blocks")
+var ErrNoEntry = errors.New("the fleet tells of a block without its traces: its node ran without trace_api_plugin " +
+	"then. Once there is a snapshot of a node that has it, start with --delete-all-blocks")
 
 // adopted hands a block over that another node has executed.
 func (h *History) adopted(x *chain.Adopted) error {
@@ -161,7 +163,8 @@ func (h *History) adopted(x *chain.Adopted) error {
 		return ErrNoEntry
 	}
 	e, err := readEntry(bytes.Clone(b))
-	if err == nil && (e.traces.ID != x.Block.ID || e.traces.Number != x.Block.BlockNum || e.ids.Number != x.Block.BlockNum) {
+	if err == nil &&
+		(e.traces.ID != x.Block.ID || e.traces.Number != x.Block.BlockNum || e.ids.Number != x.Block.BlockNum) {
 		err = fmt.Errorf("they are of block %d, %s", e.traces.Number, e.traces.ID)
 	}
 	if err != nil {
@@ -285,7 +288,8 @@ func (h *History) Block(num uint32, take func(bytes int64) error) (*wire.Block, 
 		block = h.o.Logged(num)
 	}
 	if err := agree(b, ids, block); err != nil {
-		return nil, false, fmt.Errorf("%w: the traces of block %d in %s: %w", slicefile.ErrCorrupt, num, h.files.Where(num), err)
+		return nil, false, fmt.Errorf("%w: the traces of block %d in %s: %w", slicefile.ErrCorrupt, num,
+			h.files.Where(num), err)
 	}
 	return b, true, nil
 }

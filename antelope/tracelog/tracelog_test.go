@@ -185,7 +185,8 @@ func TestSlicesAreCompressedAndRemovedWhenNodeosDoes(t *testing.T) {
 	last := plain.Stats().Head
 	want := answers(t, plain, last)
 	for _, c := range []struct{ keep, packed *uint32 }{
-		{nil, new(uint32(0))}, {nil, new(uint32(100))}, {new(uint32(100)), nil}, {new(uint32(100)), new(uint32(50))}, {new(uint32(50)), new(uint32(50))}, {new(uint32(1000)), new(uint32(1000))},
+		{nil, new(uint32(0))}, {nil, new(uint32(100))}, {new(uint32(100)), nil}, {new(uint32(100)), new(uint32(50))},
+		{new(uint32(50)), new(uint32(50))}, {new(uint32(1000)), new(uint32(1000))},
 	} {
 		folder := t.TempDir()
 		h := open(t, tracelog.Options{Files: slicefile.Options{Dir: folder}, Keep: c.keep, Plain: c.packed})
@@ -216,7 +217,8 @@ func TestSlicesAreCompressedAndRemovedWhenNodeosDoes(t *testing.T) {
 				}
 			}
 			all := int64(last/20 + 1)
-			return int64(clogs) == max(0, packed-removed) && int64(logs) == all-max(packed, removed) && int64(index) == all-removed
+			return int64(clogs) == max(0, packed-removed) && int64(logs) == all-max(packed, removed) &&
+				int64(index) == all-removed
 		})
 		if removed == 0 {
 			same(t, answers(t, h, last), want)

@@ -90,7 +90,8 @@ const maxBase58 = 1 << 17
 // parseBase58 decodes a text. Like nodeos it skips space before and after.
 func parseBase58(s string) ([]byte, error) {
 	fail := func() ([]byte, error) {
-		return nil, exception.New(exception.FCParseError, "Unable to decode base58 string ${base58_str}", "base58_str", s)
+		return nil, exception.New(exception.FCParseError, "Unable to decode base58 string ${base58_str}",
+			"base58_str", s)
 	}
 	text := strings.Trim(s, space)
 	if len(text) > maxBase58 {

@@ -15,7 +15,8 @@ const (
 // EncodeBLSText is the text of BLS keys and signatures behind their prefix: base64url of the bytes
 // and four of their checksum, unpadded (Spring: bls_common.hpp).
 func EncodeBLSText(data []byte) string {
-	return base64.RawURLEncoding.EncodeToString(append(append(make([]byte, 0, len(data)+4), data...), check(data, "")...))
+	return base64.RawURLEncoding.EncodeToString(append(append(make([]byte, 0, len(data)+4), data...),
+		check(data, "")...))
 }
 
 // DecodeBLSText reads what EncodeBLSText writes, with or without padding, and fills data. It is

@@ -27,7 +27,8 @@ func TestConfigurationsAreValidByTheRulesOfNodeos(t *testing.T) {
 		{"target block cpu usage percentage must be at least 0.1%", func(c *types.ChainConfig) { c.TargetBlockCPUUsagePct = 9 }},
 		{"max transaction net usage must be less than max block net usage", func(c *types.ChainConfig) { c.MaxBlockNetUsage = 524288 }},
 		{"max transaction cpu usage must be less than max block cpu usage", func(c *types.ChainConfig) { c.MaxBlockCPUUsage = 150000 }},
-		{"base net usage per transaction must be less than the max transaction net usage", func(c *types.ChainConfig) { c.BasePerTransactionNetUsage = 524288 }},
+		{"base net usage per transaction must be less than the max transaction net usage",
+			func(c *types.ChainConfig) { c.BasePerTransactionNetUsage = 524288 }},
 		{"max transaction net usage must be at least 10240 bytes larger than base net usage per transaction",
 			func(c *types.ChainConfig) { c.BasePerTransactionNetUsage = 524288 - 10239 }},
 		{"net usage discount ratio for context free data cannot have a 0 denominator", func(c *types.ChainConfig) { c.ContextFreeDiscountNetUsageDen = 0 }},
@@ -90,7 +91,8 @@ func TestConfigurationsComeBack(t *testing.T) {
 	var old types.ChainConfig
 	old.MaxActionReturnValueSize = 7
 	r := serial.NewReader(c.AppendV0(nil))
-	if old.ReadV0(r); r.End() != nil || old.MaxActionReturnValueSize != 7 || old.MaxAuthorityDepth != c.MaxAuthorityDepth {
+	if old.ReadV0(r); r.End() != nil || old.MaxActionReturnValueSize != 7 ||
+		old.MaxAuthorityDepth != c.MaxAuthorityDepth {
 		t.Errorf("version 0 came back as %v, %v", old, r.Err())
 	}
 	w, back := types.DefaultWasmConfig(), types.WasmConfig{}

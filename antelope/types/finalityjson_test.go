@@ -25,7 +25,8 @@ func TestFinalityIsShownAsSpringShowsIt(t *testing.T) {
 		{extension,
 			`{"qc_claim":{"block_num":7,"is_strong_qc":true},"new_finalizer_policy_diff":{"generation":2,` +
 				`"threshold":3,"finalizers_diff":` +
-				`{"remove_indexes":[1],"insert_indexes":[[1,{"description":"a \"b\"","weight":5,"public_key":"` + key + `"}]]}},` +
+				`{"remove_indexes":[1],"insert_indexes":[[1,{"description":"a \"b\"","weight":5,"public_key":"` +
+				key + `"}]]}},` +
 				`"new_proposer_policy_diff":{"version":4,"proposal_time":"2000-01-01T00:00:01.000",` +
 				`"producer_auth_diff":{"remove_indexes":[],"insert_indexes":[]}}}`},
 		{types.QuorumCertificate{Block: 7, Active: types.QCSignature{Strong: votes},

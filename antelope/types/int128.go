@@ -154,7 +154,8 @@ func ParseInteger(s string) *big.Int {
 func parse128(s string) (magnitude Uint128, negative bool, err error) {
 	n := ParseInteger(s)
 	if n == nil {
-		return magnitude, false, exception.New(exception.FCStd, "Unexpected content found while parsing character string.")
+		return magnitude, false, exception.New(exception.FCStd,
+			"Unexpected content found while parsing character string.")
 	}
 	negative = n.Sign() < 0
 	n.Abs(n)

@@ -246,7 +246,8 @@ func ParseHex(s string) ([]byte, error) {
 	case len(s) > 2*serial.MaxBytes:
 		return nil, exception.New(exception.FCAssert, "str.size() <= 2*MAX_SIZE_OF_BYTE_ARRAYS: ")
 	case len(s)%2 != 0:
-		return nil, exception.New(exception.FCAssert, "str.size() % 2 == 0: the length of hex string should be even number")
+		return nil, exception.New(exception.FCAssert,
+			"str.size() % 2 == 0: the length of hex string should be even number")
 	case s == "":
 		return nil, nil
 	}

@@ -62,7 +62,8 @@ func TestValuesPrintAsNodeosPrintsThem(t *testing.T) {
 			`"]}`: types.TransactionReceipt{TransactionReceiptHeader: types.TransactionReceiptHeader{
 			Status: types.StatusSoftFail, CPUUsageUS: 7, NetUsageWords: 8}},
 		`{"status":"9","cpu_usage_us":0,"net_usage_words":0,"trx":[1,` + packedJSON +
-			`]}`: types.TransactionReceipt{TransactionReceiptHeader: types.TransactionReceiptHeader{Status: 9}, Packed: packed},
+			`]}`: types.TransactionReceipt{TransactionReceiptHeader: types.TransactionReceiptHeader{Status: 9},
+			Packed: packed},
 		`{"expiration":"1970-01-01T00:00:00","ref_block_num":0,"ref_block_prefix":0,"max_net_usage_words":0,` +
 			`"max_cpu_usage_ms":0,"delay_sec":0,"context_free_actions":[],` +
 			`"actions":[{"account":"a","name":"b","authorization":[{"actor":"alice","permission":"active"}],` +
@@ -71,7 +72,8 @@ func TestValuesPrintAsNodeosPrintsThem(t *testing.T) {
 			`","global_sequence":"4294967296","recv_sequence":1,"auth_sequence":[["alice",2]],"code_sequence":3,` +
 			`"abi_sequence":4}`: types.ActionReceipt{
 			GlobalSequence: 1 << 32, RecvSequence: 1,
-			AuthSequence: []types.AuthSequence{{Account: types.N("alice"), Sequence: 2}}, CodeSequence: 3, ABISequence: 4},
+			AuthSequence: []types.AuthSequence{{Account: types.N("alice"), Sequence: 2}}, CodeSequence: 3,
+			ABISequence: 4},
 		`{"account":"alice","delta":-5}`:                                 types.AccountDelta{Account: types.N("alice"), Delta: -5},
 		`{"sender_trx_id":"` + zeros + `","sender_id":"5","sender":"a"}`: types.GenerationContext{SenderID: types.U128(5), Sender: types.N("a")},
 		`{` + roots + `,"header_extensions":[]}`:                         header,
@@ -106,7 +108,8 @@ func TestValuesPrintAsNodeosPrintsThem(t *testing.T) {
 	if !json.Valid([]byte(e)) ||
 		!strings.HasPrefix(e,
 			`{"code":3040008,"name":"tx_duplicate","message":"Duplicate transaction",`+
-				`"stack":[{"context":{"level":"error","file":"json_test.go","line":`) || !strings.Contains(e, `,"method":"Test`) ||
+				`"stack":[{"context":{"level":"error","file":"json_test.go","line":`) ||
+		!strings.Contains(e, `,"method":"Test`) ||
 		!strings.HasSuffix(e, `"format":"said \"${s}\"","data":{"s":"x"}}]}`) ||
 		!strings.Contains(e, `,"hostname":"","thread_name":"nodeos","timestamp":"20`) {
 		t.Errorf("exception %s", e)

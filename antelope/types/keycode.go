@@ -232,7 +232,8 @@ func parseTyped(s, base, what string) (KeyType, []byte, error) {
 	}
 	name, text, ok := strings.Cut(rest, "_")
 	if !ok {
-		return fail("pivot != std::string::npos: No delimiter in data, cannot determine suite type: ${str}", "str", rest)
+		return fail("pivot != std::string::npos: No delimiter in data, cannot determine suite type: ${str}",
+			"str", rest)
 	}
 	if text == "" {
 		return fail("!data_str.empty(): Data only has suite type prefix: ${str}", "str", rest)

@@ -176,7 +176,8 @@ func TestUint128ComputesLikeBigIntegers(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"-1": "340282366920938463463374607431768211455", "": "0", "0x": "0", "340282366920938463463374607431768211456": "0",
+		"-1": "340282366920938463463374607431768211455", "": "0", "0x": "0",
+		"340282366920938463463374607431768211456": "0",
 	} {
 		if got, err := types.ParseUint128(in); err != nil || got.String() != want {
 			t.Errorf("%q is %s, %v", in, got, err)
@@ -279,7 +280,8 @@ func TestKeysAreTheirTexts(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"", "EOS", "EOS1", "PUB", "PUB_", "PUB_K1", "PUB_K1_", "PUB_K2_11", "SIG_K1_11", types.DefaultGenesisKey[:52] + "W",
+		"", "EOS", "EOS1", "PUB", "PUB_", "PUB_K1", "PUB_K1_", "PUB_K2_11",
+		"SIG_K1_11", types.DefaultGenesisKey[:52] + "W",
 		types.DefaultGenesisKey + "1", "PUB_R1_6EPHFSKVYHBjQgxVGQPrwCxTg7BbZ69H9i4gztN9deKTEXYne5", "PUB_K1_0OIl",
 		"EOS" + strings.Repeat("1", 1<<18),
 	} {

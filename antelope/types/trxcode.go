@@ -100,7 +100,8 @@ func (h *TransactionHeader) Read(r *serial.Reader) {
 // transaction_header::validate).
 func (h *TransactionHeader) Validate() error {
 	if h.MaxNetUsageWords >= math.MaxUint32/8 {
-		return exception.New(exception.Transaction, "declared max_net_usage_words overflows when expanded to max net usage")
+		return exception.New(exception.Transaction,
+			"declared max_net_usage_words overflows when expanded to max net usage")
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func wires() map[string]func() wire {
 func FuzzDecode(f *testing.F) {
 	f.Add(types.DefaultGenesis().Append(nil))
 	trx := types.Transaction{ContextFreeActions: []types.Action{{Data: []byte{1}}},
-		Actions: []types.Action{{Authorization: make([]types.PermissionLevel, 2)}}, Extensions: types.Extensions{{Type: 1}}}
+		Actions:    []types.Action{{Authorization: make([]types.PermissionLevel, 2)}},
+		Extensions: types.Extensions{{Type: 1}}}
 	f.Add(trx.Append(nil))
 	packed, err := types.Pack(&trx, []types.Signature{{Type: types.WebAuthn, AuthData: "a", ClientJSON: "{}"}},
 		[][]byte{{1}, nil}, types.CompressionZlib)
@@ -99,7 +100,8 @@ func FuzzDecode(f *testing.F) {
 
 func FuzzTexts(f *testing.F) {
 	for _, s := range []string{types.DefaultGenesisKey, "SIG_K1_111", "PUB_WA_1", "1.0000 SYS", "4,SYS",
-		"2020-01-01T00:00:00.000", "20200101T000000", "-0x10", "eosio.token", `{"initial_timestamp":"2020-01-01T00:00:00"}`} {
+		"2020-01-01T00:00:00.000", "20200101T000000", "-0x10", "eosio.token",
+		`{"initial_timestamp":"2020-01-01T00:00:00"}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -114,7 +116,8 @@ func FuzzTexts(f *testing.F) {
 			}
 		}
 		if a, err := types.ParseAsset(s); err == nil {
-			if back, err := types.ParseAsset(a.String()); err != nil && a.Symbol.Code() != 0 || err == nil && back != a {
+			if back, err := types.ParseAsset(a.String()); err != nil && a.Symbol.Code() != 0 ||
+				err == nil && back != a {
 				t.Fatalf("asset %q is %s, %v", s, a, err)
 			}
 		}
@@ -162,7 +165,8 @@ func TestListsOfTheShortestElementsAreRead(t *testing.T) {
 	for _, v := range []wire{
 		&types.TransactionTrace{ActionTraces: make([]types.ActionTrace, n)},
 		&types.Transaction{Actions: make([]types.Action, n), Extensions: make(types.Extensions, n)},
-		&types.SignedBlock{Transactions: slices.Repeat([]types.TransactionReceipt{{Packed: &types.PackedTransaction{}}}, n)},
+		&types.SignedBlock{Transactions: slices.Repeat([]types.TransactionReceipt{{Packed: &types.PackedTransaction{}}},
+			n)},
 		&types.ProducerSchedule{Producers: make([]types.ProducerAuthority, n)},
 		&types.LegacySchedule{Producers: make([]types.LegacyProducerKey, n)},
 		&types.Authority{Waits: make([]types.WaitWeight, n)},
@@ -249,7 +253,8 @@ func TestReferenceTransactionsHaveTheirIDs(t *testing.T) {
 		if got := trx.ID().String(); got != words[4] {
 			t.Errorf("id %s, want %s", got, words[4])
 		}
-		if got := types.AppendByteSlices(types.AppendSignatures(trx.Append(nil), signatures), data); !bytes.Equal(got, raw) {
+		if got := types.AppendByteSlices(types.AppendSignatures(trx.Append(nil), signatures),
+			data); !bytes.Equal(got, raw) {
 			t.Errorf("%s came back as %x", words[5], got)
 		}
 		found++

@@ -78,7 +78,8 @@ func (v Value) IsNull() bool { return v.kind == Null }
 // Text returns the string that v is; it fails for every other type.
 func (v Value) Text() (string, error) {
 	if v.kind != String {
-		return "", exception.New(exception.FCBadCast, "Invalid cast from type '${type}' to string", "type", v.kind.String())
+		return "", exception.New(exception.FCBadCast, "Invalid cast from type '${type}' to string",
+			"type", v.kind.String())
 	}
 	return v.text, nil
 }

@@ -115,7 +115,8 @@ func TestTheParserRefusesWhatNodeosRefuses(t *testing.T) {
 		"\"a\x04\"": exception.FCParseError, `"\`: exception.FCParseError, `-`: exception.FCParseError,
 		`.`: exception.FCParseError, `-.`: exception.FCParseError, `1.2.3`: exception.FCParseError,
 		`18446744073709551616`: exception.FCParseError, `-9223372036854775809`: exception.FCParseError,
-		`+1`: exception.FCParseError, `x`: exception.FCParseError, `]`: exception.FCParseError, `'a'`: exception.FCParseError,
+		`+1`: exception.FCParseError, `x`: exception.FCParseError, `]`: exception.FCParseError,
+		`'a'`: exception.FCParseError,
 		strings.Repeat("[", 101) + strings.Repeat("]", 101):           exception.FCParseError,
 		strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100): exception.FCParseError,
 		strings.Repeat("[", 1_000_000):                                exception.FCParseError,
@@ -131,7 +132,8 @@ func TestTheParserRefusesWhatNodeosRefuses(t *testing.T) {
 // it reads at the end.
 func TestTheParserShowsWhatItReadInsteadOfAString(t *testing.T) {
 	for in, want := range map[string]string{"{": "", "{\xff": "", "{a": "a", "{ 5": "5"} {
-		if _, err := variant.Parse(in); err == nil || !strings.HasSuffix(err.Error(), `: Expected '"' but read '`+want+`'`) {
+		if _, err := variant.Parse(in); err == nil ||
+			!strings.HasSuffix(err.Error(), `: Expected '"' but read '`+want+`'`) {
 			t.Errorf("%q: %v, want %q to be read", in, err, want)
 		}
 	}
@@ -182,7 +184,8 @@ func TestValuesConvertAsNodeosDoes(t *testing.T) {
 		{in: "true", i: 1, u: 1, f: 1, b: true, text: "true"},
 		{in: "1.75", i: 1, u: 1, f: 1.75, b: true, text: "1.75000000000000000"},
 		{in: "-1.75", i: -1, u: math.MaxUint64, f: -1.75, b: true, text: "-1.75000000000000000"},
-		{in: "18446744073709550000.0", i: math.MinInt64, u: 18446744073709549568, f: 18446744073709549568, b: true, text: "18446744073709549568.00000000000000000"},
+		{in: "18446744073709550000.0", i: math.MinInt64, u: 18446744073709549568, f: 18446744073709549568, b: true,
+			text: "18446744073709549568.00000000000000000"},
 		{in: `"12"`, i: 12, u: 12, f: 12, text: "12", refused: "b"},
 		{in: `"-1"`, i: -1, u: math.MaxUint64, f: -1, text: "-1", refused: "b"},
 		{in: `"+3"`, i: 3, u: 3, f: 3, text: "+3", refused: "b"},

@@ -36,7 +36,8 @@ func instanceSize(t *testing.T, code []byte) int64 {
 
 func TestTheCacheAndTheInstancesAreBounded(t *testing.T) {
 	const bytes = 10 * (moduleBytes + 8<<10)
-	c, err := NewCache(Options{Functions: testFunctions(), CacheBytes: bytes, InstanceBytes: 3 * instanceSize(t, numberedModule(0))})
+	c, err := NewCache(Options{Functions: testFunctions(), CacheBytes: bytes,
+		InstanceBytes: 3 * instanceSize(t, numberedModule(0))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,8 @@ func TestTheCacheAndTheInstancesAreBounded(t *testing.T) {
 		// The first stays in use.
 		for _, n := range []int{i, 0} {
 			var h host
-			if err := m.Apply(&h, codeOf(numberedModule(n)), 0, 0, 0, nil); err != nil || !slices.Equal(h.out, []uint64{uint64(n)}) {
+			if err := m.Apply(&h, codeOf(numberedModule(n)), 0, 0, 0, nil); err != nil ||
+				!slices.Equal(h.out, []uint64{uint64(n)}) {
 				t.Fatalf("%d: %v %v", n, h.out, err)
 			}
 		}
@@ -77,7 +79,8 @@ func TestMachinesShareACache(t *testing.T) {
 			for i := range 200 {
 				n := (i*7 + g*3) % 9
 				var h host
-				if err := m.Apply(&h, codeOf(numberedModule(n)), 0, 0, 0, nil); err != nil || !slices.Equal(h.out, []uint64{uint64(n)}) {
+				if err := m.Apply(&h, codeOf(numberedModule(n)), 0, 0, 0, nil); err != nil ||
+					!slices.Equal(h.out, []uint64{uint64(n)}) {
 					t.Errorf("%d: %v %v", n, h.out, err)
 					return
 				}
@@ -272,7 +275,8 @@ func TestStacksAreGivenBack(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 2*estimate+64<<20 {
-			t.Errorf("%d operands: %d instances hold %d MiB, estimate %d MiB", n, len(m.instances), grown>>20, estimate>>20)
+			t.Errorf("%d operands: %d instances hold %d MiB, estimate %d MiB", n, len(m.instances),
+				grown>>20, estimate>>20)
 		}
 		_ = m.Close()
 		_ = c.Close()

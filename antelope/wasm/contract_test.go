@@ -55,7 +55,8 @@ func stubs(tb testing.TB, code []byte, given ...Function) []Function {
 }
 
 func TestRealContractsCompile(t *testing.T) {
-	for _, name := range []string{"eosio.token", "eosio.bios", "eosio.msig", "eosio.wrap", "eosio.system", "micropython"} {
+	for _, name := range []string{"eosio.token", "eosio.bios", "eosio.msig", "eosio.wrap", "eosio.system",
+		"micropython"} {
 		code := contract(t, name)
 		functions := stubs(t, code)
 		for _, limits := range []*types.WasmConfig{nil, defaultConfig()} {
@@ -116,9 +117,10 @@ func (l *ledger) functions() []Function {
 		{Name: "action_data_size", Results: []ValueType{I32}, Body: func(c *Call, s []uint64) {
 			s[0] = uint64(len(c.Context.(*ledger).data))
 		}},
-		{Name: "read_action_data", Params: []ValueType{I32, I32}, Results: []ValueType{I32}, Body: func(c *Call, s []uint64) {
-			s[0] = uint64(copy(at(c, s[0], s[1]), c.Context.(*ledger).data))
-		}},
+		{Name: "read_action_data", Params: []ValueType{I32, I32}, Results: []ValueType{I32},
+			Body: func(c *Call, s []uint64) {
+				s[0] = uint64(copy(at(c, s[0], s[1]), c.Context.(*ledger).data))
+			}},
 		{Name: "db_find_i64", Params: p(4), Results: []ValueType{I32}, Body: func(c *Call, s []uint64) {
 			n, ok := c.Context.(*ledger).rows[[3]uint64{s[1], s[2], s[3]}]
 			if !ok {
@@ -134,11 +136,12 @@ func (l *ledger) functions() []Function {
 				l.values = append(l.values, bytes.Clone(at(c, s[4], s[5])))
 				s[0] = uint64(n)
 			}},
-		{Name: "db_get_i64", Params: []ValueType{I32, I32, I32}, Results: []ValueType{I32}, Body: func(c *Call, s []uint64) {
-			v := c.Context.(*ledger).values[uint32(s[0])]
-			copy(at(c, s[1], s[2]), v)
-			s[0] = uint64(len(v))
-		}},
+		{Name: "db_get_i64", Params: []ValueType{I32, I32, I32}, Results: []ValueType{I32},
+			Body: func(c *Call, s []uint64) {
+				v := c.Context.(*ledger).values[uint32(s[0])]
+				copy(at(c, s[1], s[2]), v)
+				s[0] = uint64(len(v))
+			}},
 		{Name: "db_update_i64", Params: []ValueType{I32, I64, I32, I32}, Body: func(c *Call, s []uint64) {
 			copy(c.Context.(*ledger).values[uint32(s[0])], at(c, s[2], s[3]))
 		}},

@@ -131,7 +131,8 @@ func extremeHelper(e *encoder, f floatType, greatest bool) {
 	e.op(opLocalGet, first, f.toInt, opLocalGet, second, f.toInt, opLocalGet, 0, f.toInt)
 	e.bits(f.int, 0)
 	e.op(f.ltS, opSelect, f.toReal, opReturn, opEnd)
-	e.op(opLocalGet, first, f.toInt, opLocalGet, second, f.toInt, opLocalGet, 0, opLocalGet, 1, f.lt, opSelect, f.toReal)
+	e.op(opLocalGet, first, f.toInt, opLocalGet, second, f.toInt, opLocalGet, 0, opLocalGet, 1, f.lt,
+		opSelect, f.toReal)
 }
 
 // convertHelper: the sign and the upper bits of a NaN's payload stay, and it is

@@ -434,7 +434,8 @@ func TestFloatsAreSoftFloats(t *testing.T) {
 					case ok && err == nil && len(h.out) == 1 && h.out[0] == want:
 					default:
 						if bad++; bad < 20 {
-							t.Errorf("%s: op %#x of %#x, %#x: %s, %v; want %#x %v", v.name, op, a, b, got, err, want, ok)
+							t.Errorf("%s: op %#x of %#x, %#x: %s, %v; want %#x %v",
+								v.name, op, a, b, got, err, want, ok)
 						}
 					}
 				}

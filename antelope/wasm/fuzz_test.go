@@ -447,7 +447,8 @@ func TestEnginesAgreeOnRandomModules(t *testing.T) {
 	for n := range uint64(modules) {
 		module := generateModule(seed, n)
 		for _, limits := range []*types.WasmConfig{nil, defaultConfig()} {
-			if err := Validate(module, Rules{Limits: limits, Import: importOf(testFunctions()), Speculative: true}); err != nil {
+			if err := Validate(module,
+				Rules{Limits: limits, Import: importOf(testFunctions()), Speculative: true}); err != nil {
 				t.Fatalf("module %d: %v", n, err)
 			}
 		}

@@ -108,7 +108,8 @@ func specContract(t *testing.T, m *Machine, name string, throws bool, from, to i
 		t.Fatal(err)
 	}
 	for _, limits := range []*types.WasmConfig{nil, defaultConfig()} {
-		if err := Validate(code, Rules{Limits: limits, Import: importOf(specFunctions()), Speculative: true}); err != nil {
+		if err := Validate(code,
+			Rules{Limits: limits, Import: importOf(specFunctions()), Speculative: true}); err != nil {
 			t.Errorf("%s: %v", filepath.Base(name), err)
 		}
 	}

@@ -67,7 +67,8 @@ func TestCallsNestAsDeepAsInNodeos(t *testing.T) {
 							code.Limits.CallDepth = uint32(depth)
 							err := v.Apply(&hostless, code, 1, 2, 3, nil)
 							if ok != (err == nil) || !ok && !exception.Is(err, exception.WasmExecutionError) {
-								t.Errorf("%s: indirect %v, host %q, float %v: %d calls of %d: %v", v.name, indirect, host, float, n, depth, err)
+								t.Errorf("%s: indirect %v, host %q, float %v: %d calls of %d: %v",
+									v.name, indirect, host, float, n, depth, err)
 							}
 						}
 					}
@@ -270,7 +271,8 @@ func TestMemoryGrowsAsInNodeos(t *testing.T) {
 				code.Limits.Pages = c.limit
 				var h host
 				if err := v.Apply(&h, code, 1, 2, 3, nil); err != nil || !slices.Equal(h.out, c.want) {
-					t.Errorf("%s: %v limit %d grow %v: %d %v, want %d", v.name, c.memory, c.limit, c.grow, h.out, err, c.want)
+					t.Errorf("%s: %v limit %d grow %v: %d %v, want %d", v.name, c.memory, c.limit, c.grow,
+						h.out, err, c.want)
 				}
 			}
 		}
@@ -393,7 +395,8 @@ func memoryCases() [][3]int32 {
 		{0, 100, 50}, {100, 0, 50}, {0, 251, 251}, {251, 0, 100}, {0, 8, 9}, {8, 0, 9}, {8, 0, 8}, {5, 5, 0}, {5, 5, 1},
 		{0, 0, end}, {0, 0, end + 1}, {1, 0, end}, {end, 0, 0}, {0, end, 0}, {end - 1, 0, 1}, {end - 1, 5, 2},
 		{end + 1, 0, 0},
-		{0, end + 1, 0}, {-1, 0, 1}, {-1, 0, 0}, {0, -1, 2}, {0, 0, -1}, {3, 3 + 251*3, 501}, {1000, 999, 77}, {17, 18, 3},
+		{0, end + 1, 0}, {-1, 0, 1}, {-1, 0, 0}, {0, -1, 2}, {0, 0, -1}, {3, 3 + 251*3, 501},
+		{1000, 999, 77}, {17, 18, 3},
 		{0, 251 + 7, 1}, {251, 7 + 251, 20}, {251 + 7, 251, 20},
 	}
 }

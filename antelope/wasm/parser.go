@@ -116,7 +116,8 @@ func (p *parser) typeSection() {
 		params := p.u32()
 		p.require(!p.o.legacy || params <= legacyElements, "too many parameters")
 		t := funcType{params: p.take(params), result: none}
-		p.require(!slices.ContainsFunc(t.params, func(c byte) bool { return !isValueType(c) }), "invalid function param type")
+		p.require(!slices.ContainsFunc(t.params, func(c byte) bool { return !isValueType(c) }),
+			"invalid function param type")
 		results := p.byte()
 		p.require(results < 2, "invalid function return count")
 		if results == 1 {
@@ -207,7 +208,8 @@ func (p *parser) globalSection() {
 		if g.mutable {
 			size := sizeOf(g.typ)
 			p.mutableBytes += size
-			p.require(p.mutableBytes <= p.o.mutableGlobalBytes && p.mutableBytes >= size, "mutable globals exceeded limit")
+			p.require(p.mutableBytes <= p.o.mutableGlobalBytes && p.mutableBytes >= size,
+				"mutable globals exceeded limit")
 		}
 		g.bits = p.constant(g.typ)
 		p.m.globals = append(p.m.globals, g)

@@ -204,7 +204,8 @@ func specCommands(t *testing.T, all []engine, root, file string, f specFile) (re
 			if call, ok := specCall(m, c.Action, nil); ok {
 				traps++
 				for i, v := range all {
-					if err := specApply(t, v, code, call, (traps+i)%2 == 0); !exception.Is(err, exception.WasmExecutionError) {
+					if err := specApply(t, v, code, call, (traps+i)%2 == 0); !exception.Is(err,
+						exception.WasmExecutionError) {
 						t.Errorf("%s: %s:%d: %v instead of a trap", v.name, file, c.Line, err)
 					}
 				}

@@ -146,7 +146,8 @@ func TestWhatIsSpilledFitsTheCompilersStack(t *testing.T) {
 	}
 	all := engines(t)
 	for _, s := range []spilling{
-		{70, 1000, 248, byCalls, false, false}, {2, 20, 250, byCalls, true, false}, {40, 300, 120, byCalls, false, true},
+		{70, 1000, 248, byCalls, false, false}, {2, 20, 250, byCalls, true, false},
+		{40, 300, 120, byCalls, false, true},
 		{100, 20, 248, byLocals, false, false}, {4, 500, 248, byMemory, true, false},
 		{2, 3, 249, byCalls, false, false}, {2, 3, 249, byCalls, true, false}, {2, 3, 124, byCalls, false, true},
 		{2, 3, 125, byCalls, false, true}, {2, 3, 249, byLocals, false, false}, {2, 3, 250, byLocals, false, false},

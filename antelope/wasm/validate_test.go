@@ -180,7 +180,9 @@ func acceptances() []acceptance {
 		{"unreachable operands of a wrong type", repeatCodes(nil, encoder{opUnreachable, opI64Const, 0, opI32Add, opDrop}), byNone},
 		{"if with a result without else", repeatCodes(nil, encoder{opI32Const, 0, opIf, I32, opI32Const, 0, opEnd, opDrop}), byNone},
 		{"unreachable if with a result without else", repeatCodes(nil, encoder{opUnreachable, opIf, I32, opI32Const, 0, opEnd, opDrop}), byNone},
-		{"labels of different types", repeatCodes(nil, encoder{opBlock, none, opBlock, I32, opI32Const, 0, opI32Const, 0, opBrTable, 1, 0, 1, opEnd, opDrop, opEnd}), byNone},
+		{"labels of different types",
+			repeatCodes(nil, encoder{opBlock, none, opBlock, I32, opI32Const, 0, opI32Const, 0, opBrTable, 1, 0, 1,
+				opEnd, opDrop, opEnd}), byNone},
 		{"label beyond", repeatCodes(nil, encoder{opBr, 1}), byNone},
 		{"big br_table", repeatCodes(nil, encoder{opI32Const, 0, opBrTable, 0xff, 0x3f}, make([]byte, 8192)), byBoth},
 		{"bigger br_table", repeatCodes(nil, encoder{opI32Const, 0, opBrTable, 0x80, 0x40}, make([]byte, 8193)), byConfig},
@@ -251,18 +253,23 @@ func TestConfiguredLimitsHold(t *testing.T) {
 			with(func(b *builder) { b.globals = slices.Repeat([]globalVar{{I64, true, 0}}, 5) }), 40},
 		{"table", func(c *types.WasmConfig) *uint32 { return &c.MaxTableElements }, with(func(b *builder) { b.table = 77 }), 77},
 		{"section", func(c *types.WasmConfig) *uint32 { return &c.MaxSectionElements }, with(func(b *builder) { functions(b, 99) }), 100},
-		{"memory init", func(c *types.WasmConfig) *uint32 { return &c.MaxLinearMemoryInit }, with(func(b *builder) { b.memory, b.data = []uint32{1}, []dataSegment{{90, make([]byte, 10)}} }), 100},
+		{"memory init", func(c *types.WasmConfig) *uint32 { return &c.MaxLinearMemoryInit },
+			with(func(b *builder) { b.memory, b.data = []uint32{1}, []dataSegment{{90, make([]byte, 10)}} }), 100},
 		{"nesting", func(c *types.WasmConfig) *uint32 { return &c.MaxNestedStructures }, repeatCodes(nil, nestBlocks(50, opBlock)), 51},
 		{"symbol", func(c *types.WasmConfig) *uint32 { return &c.MaxSymbolBytes }, with(func(b *builder) { b.export("abcdefghij", kindFunction, 0) }), 10},
 		{"code", func(c *types.WasmConfig) *uint32 { return &c.MaxCodeBytes }, repeatCodes(nil, bytes.Repeat([]byte{opNop}, 98)), 100},
 		{"pages", func(c *types.WasmConfig) *uint32 { return &c.MaxPages }, with(func(b *builder) { b.memory = []uint32{600} }), 600},
 		{"locals and operands", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes([]local{{3, I32}, {2, F64}}, consts(9)), 100},
 		// As Leap's max_func_local_bytes_mixed: what is unreachable does not count.
-		{"unreachable operands", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes(nil, []byte{opI64Const, 0, opReturn}, bytes.Repeat([]byte{opI64Const, 0}, 200), []byte{opReturn}), 8},
+		{"unreachable operands", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes },
+			repeatCodes(nil, []byte{opI64Const, 0, opReturn}, bytes.Repeat([]byte{opI64Const, 0}, 200),
+				[]byte{opReturn}), 8},
 		// A branch leaves its block's operands counted, and a second one in unreachable
 		// code has what follows not counted at all.
-		{"operands of a left block", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes(nil, bytes.Repeat([]byte{opBlock, none, opI64Const, 0, opBr, 0, opEnd}, 5)), 40},
-		{"after two branches", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes }, repeatCodes(nil, []byte{opBlock, none, opBr, 0, opBr, 0, opEnd}, consts(100)), 0},
+		{"operands of a left block", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes },
+			repeatCodes(nil, bytes.Repeat([]byte{opBlock, none, opI64Const, 0, opBr, 0, opEnd}, 5)), 40},
+		{"after two branches", func(c *types.WasmConfig) *uint32 { return &c.MaxFuncLocalBytes },
+			repeatCodes(nil, []byte{opBlock, none, opBr, 0, opBr, 0, opEnd}, consts(100)), 0},
 	} {
 		b := newBuilder()
 		c.build(b)
@@ -297,7 +304,8 @@ func TestImportsMustBeEnabled(t *testing.T) {
 			f, _ := known(name)
 			return f, false
 		}})
-		if !exception.Is(err, exception.WasmSerializationError) || !strings.Contains(err.Error(), "env.put unresolveable") {
+		if !exception.Is(err, exception.WasmSerializationError) ||
+			!strings.Contains(err.Error(), "env.put unresolveable") {
 			t.Error(err)
 		}
 	}

@@ -43,12 +43,13 @@ func flows() []flow {
 		}},
 		{"a branch's", I32, ops(opLocalSet, 3, opBlock, I32, opLocalGet, 3, opLocalGet, 3, opBrIf, 0, opEnd, opI64ExtendI32), same},
 		{"chosen", I32, ops(opI32Const, 9, opI32Const, 1, opSelect, opI64ExtendI32), same},
-		{"choosing", I32, ops(opLocalSet, 3, opI64Const, 3, opI64Const, 4, opLocalGet, 3, opSelect), func(s uint64) uint64 {
-			if clean(s) != 0 {
-				return 3
-			}
-			return 4
-		}},
+		{"choosing", I32, ops(opLocalSet, 3, opI64Const, 3, opI64Const, 4, opLocalGet, 3, opSelect),
+			func(s uint64) uint64 {
+				if clean(s) != 0 {
+					return 3
+				}
+				return 4
+			}},
 		{"wrapped", I64, ops(opI32WrapI64, opI64ExtendI32), clean},
 		{"a sign less", F32, ops(opF32Abs, opI32FromF32, opI64ExtendI32), func(s uint64) uint64 { return s & 0x7fffffff }},
 		{"rounded", F32, ops(opF32Const, 0, 0, 0, 0, opI32FromF32, opDrop, opF32Ceil, opI32FromF32, opI64ExtendI32,
@@ -134,7 +135,8 @@ func TestUpperBitsOfAnAddressAreBeyondMemory(t *testing.T) {
 		for bits, ok := range map[uint64]bool{1: true, 1<<32 | 1: false, upper | 1: false} {
 			module := mixValues("put", flow{name, I32, code, nil}, I64, bits)
 			for _, v := range all {
-				if _, err := v.apply(module); ok != (err == nil) || !ok && !exception.Is(err, exception.WasmExecutionError) {
+				if _, err := v.apply(module); ok != (err == nil) ||
+					!ok && !exception.Is(err, exception.WasmExecutionError) {
 					t.Errorf("%s: %s of %#x: %v", v.name, name, bits, err)
 				}
 			}

@@ -25,9 +25,12 @@ import (
 func TestLogsAreToldApartByTheirFiles(t *testing.T) {
 	dir := t.TempDir()
 	for i, name := range []string{
-		"blocks/blocks.log", "blocks/blocks.index", "state-history/trace_history.log", "state-history/trace_history.index",
-		"state-history/chain_state_history.log", "state-history/chain_state_history.index", "traces/trace_0000000000-0000010000.log",
-		"traces/trace_index_0000000000-0000010000.log", "traces/trace_trx_id_0000000000-0000010000.log", "traces/trace_find_0000010000/1.run",
+		"blocks/blocks.log", "blocks/blocks.index", "state-history/trace_history.log",
+		"state-history/trace_history.index",
+		"state-history/chain_state_history.log", "state-history/chain_state_history.index",
+		"traces/trace_0000000000-0000010000.log",
+		"traces/trace_index_0000000000-0000010000.log", "traces/trace_trx_id_0000000000-0000010000.log",
+		"traces/trace_find_0000010000/1.run",
 		"state/shared_memory.bin", "blocks/reversible/fork_db.dat", "log",
 	} {
 		path := filepath.Join(dir, name)
@@ -46,7 +49,8 @@ func TestLogsAreToldApartByTheirFiles(t *testing.T) {
 
 func TestANodeIsToldWhatToKeep(t *testing.T) {
 	for what, want := range map[suite.Choice][]string{
-		suite.KeepNothing: {}, suite.KeepTraces: {"trace_api"}, suite.KeepStates: {"state_history"}, suite.KeepBoth: {"trace_api", "state_history"},
+		suite.KeepNothing: {}, suite.KeepTraces: {"trace_api"}, suite.KeepStates: {"state_history"},
+		suite.KeepBoth: {"trace_api", "state_history"},
 	} {
 		before := suite.Node{Args: make([]string, 1, 100)}
 		n, err := (&blocks{}).Keep(before, what)
@@ -145,7 +149,8 @@ func TestQuestionsForTracesAreOfTheChain(t *testing.T) {
 	last := 0
 	for i := range count {
 		var num uint32
-		if _, err := fmt.Sscanf(string(blocks[i].Body), `{"block_num":%d}`, &num); err != nil || len(all.ids[num]) == 0 {
+		if _, err := fmt.Sscanf(string(blocks[i].Body), `{"block_num":%d}`, &num); err != nil ||
+			len(all.ids[num]) == 0 {
 			t.Errorf("%s asks for a block without transactions, %v", blocks[i].Body, err)
 		}
 		if num >= late {
@@ -166,14 +171,16 @@ func TestContractsAreDifferentAndCanBeCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := contract(1, 1); err != nil || bytes.Equal(first, second) || len(first) < 300_000 || len(first) > 600_000 {
+	if second, err := contract(1, 1); err != nil || bytes.Equal(first, second) || len(first) < 300_000 ||
+		len(first) > 600_000 {
 		t.Fatalf("%d and %d bytes, %v", len(first), len(second), err)
 	}
 	mode, err := engine.ParseMode("heap")
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := engine.Open(filepath.Join(t.TempDir(), "state"), engine.Options{Kind: engine.Page, Mode: mode, LimitBytes: 1 << 30})
+	st, err := engine.Open(filepath.Join(t.TempDir(), "state"),
+		engine.Options{Kind: engine.Page, Mode: mode, LimitBytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +217,8 @@ func TestAChainCanBeMadeInMemory(t *testing.T) {
 
 func TestAChainHasItsShape(t *testing.T) {
 	const keys, each, empty = 7, 5, 9
-	n := New(t.TempDir(), Shape{Seed: 2, Accounts: 20, Transfers: 100, PerBlock: 50, PerTransaction: each, Keys: keys, Empty: empty, Rows: 1})
+	n := New(t.TempDir(), Shape{Seed: 2, Accounts: 20, Transfers: 100, PerBlock: 50, PerTransaction: each, Keys: keys,
+		Empty: empty, Rows: 1})
 	made, err := n.Chain(t.Context(), func(string) {})
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +252,8 @@ func TestAChainHasItsShape(t *testing.T) {
 		t.Errorf("%d keys", len(signs))
 	}
 	questions, err := n.Questions(t.Context(), "http://x", 1, callRows, 100)
-	if err != nil || len(questions) != 100 || !strings.Contains(string(questions[0].Body), `"table":"rows"`) || questions[0].URL != "http://x/v1/chain/get_table_rows" {
+	if err != nil || len(questions) != 100 || !strings.Contains(string(questions[0].Body), `"table":"rows"`) ||
+		questions[0].URL != "http://x/v1/chain/get_table_rows" {
 		t.Errorf("%+v, %v", questions[:1], err)
 	}
 }
@@ -264,7 +273,8 @@ func TestAChainWithFinalizersHasSavannasRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e, err := b.BlockHeader.ExtractExtensions(); err != nil || e.Finality == nil || e.Finality.Claim.Block+2 < b.BlockNum() {
+	if e, err := b.BlockHeader.ExtractExtensions(); err != nil || e.Finality == nil ||
+		e.Finality.Claim.Block+2 < b.BlockNum() {
 		t.Errorf("the header of block %d says %+v, %v", made.Blocks, e.Finality, err)
 	}
 	for number, want := range [][]int{{0, 4}, {1}, {2}, {3}} {
@@ -274,7 +284,8 @@ func TestAChainWithFinalizersHasSavannasRules(t *testing.T) {
 			continue
 		}
 		for i, finalizer := range want {
-			if key := chaintest.FinalizerKey(finalizer).Public().String(); !strings.HasPrefix(args[2*i+1], key+"=KEY:") {
+			if key := chaintest.FinalizerKey(finalizer).Public().String(); !strings.HasPrefix(args[2*i+1],
+				key+"=KEY:") {
 				t.Errorf("node %d has %s as its finalizer %d", number, args[2*i+1], finalizer)
 			}
 		}

@@ -57,12 +57,14 @@ type Network struct {
 
 // New is the network of a chain, kept in the folder cache.
 func New(cache string, s Shape) *Network {
-	s.PerBlock, s.PerTransaction, s.Keys = cmp.Or(s.PerBlock, usualPerBlock), cmp.Or(s.PerTransaction, 1), cmp.Or(s.Keys, 1)
+	s.PerBlock, s.PerTransaction, s.Keys = cmp.Or(s.PerBlock, usualPerBlock), cmp.Or(s.PerTransaction, 1),
+		cmp.Or(s.Keys, 1)
 	name := fmt.Sprintf("antelope-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers)
 	for _, unusual := range []struct {
 		what       string
 		got, usual int
-	}{{"block", s.PerBlock, usualPerBlock}, {"transaction", s.PerTransaction, 1}, {"keys", s.Keys, 1}, {"empty", s.Empty, 0}, {"rows", s.Rows, 0}, {"finalizers", s.Finalizers, 0}} {
+	}{{"block", s.PerBlock, usualPerBlock}, {"transaction", s.PerTransaction, 1}, {"keys", s.Keys, 1},
+		{"empty", s.Empty, 0}, {"rows", s.Rows, 0}, {"finalizers", s.Finalizers, 0}} {
 		if unusual.got != unusual.usual {
 			name += fmt.Sprintf("-%s-%d", unusual.what, unusual.got)
 		}
@@ -134,7 +136,8 @@ func (n *Network) make(ctx context.Context, part string) (err error) {
 		return err
 	}
 	limit := int64(1<<30) + accountBytes*int64(n.shape.Accounts) + rowRoom*int64(n.shape.Rows)<<20
-	st, err := engine.Open(filepath.Join(part, "state"), engine.Options{Kind: engine.Page, Mode: mode, LimitBytes: limit})
+	st, err := engine.Open(filepath.Join(part, "state"),
+		engine.Options{Kind: engine.Page, Mode: mode, LimitBytes: limit})
 	if err != nil {
 		return err
 	}
@@ -153,7 +156,8 @@ func (n *Network) make(ctx context.Context, part string) (err error) {
 	if err := errors.Join(err, log.Close()); err != nil {
 		return err
 	}
-	c := record.Chain{Protocol: "antelope", Seed: n.shape.Seed, ID: m.Genesis.ChainID().String(), Accounts: n.shape.Accounts,
+	c := record.Chain{Protocol: "antelope", Seed: n.shape.Seed, ID: m.Genesis.ChainID().String(),
+		Accounts:  n.shape.Accounts,
 		Transfers: n.shape.Transfers, Blocks: uint64(head)}
 	if c.SHA256, c.Bytes, err = hashed(filepath.Join(dir, blocklog.LogName)); err != nil {
 		return err

@@ -188,7 +188,9 @@ const (
 
 // Gossip sends transfers as a peer, and returns when they are in blocks, or when there come
 // no more.
-func (n *Network) Gossip(ctx context.Context, node suite.Node, seed uint64, count int, ready func() error) (taken int, took time.Duration, err error) {
+func (n *Network) Gossip(
+	ctx context.Context, node suite.Node, seed uint64, count int, ready func() error,
+) (taken int, took time.Duration, err error) {
 	frames, err := n.frames(ctx, node.URL, seed, count)
 	if err != nil {
 		return 0, 0, err
@@ -246,7 +248,9 @@ func (n *Network) frames(ctx context.Context, url string, seed uint64, count int
 	return all, nil
 }
 
-func sendAll(ctx context.Context, p *peer.Peer, frames [][]byte, inBlocks <-chan int, ended <-chan error) (taken int, took time.Duration, err error) {
+func sendAll(
+	ctx context.Context, p *peer.Peer, frames [][]byte, inBlocks <-chan int, ended <-chan error,
+) (taken int, took time.Duration, err error) {
 	begin := time.Now()
 	last := begin
 	for sent := 0; taken < len(frames); {

@@ -23,7 +23,8 @@ func (b *blocks) Keep(n suite.Node, what suite.Choice) (suite.Node, error) {
 			return n, err
 		}
 		n.History = addresses[0]
-		n.Args = append(n.Args, "--plugin", "eosio::state_history_plugin", "--state-history-endpoint", n.History, "--trace-history", "--chain-state-history",
+		n.Args = append(n.Args, "--plugin", "eosio::state_history_plugin", "--state-history-endpoint", n.History,
+			"--trace-history", "--chain-state-history",
 			"--disable-replay-opts", "--read-only-threads", "0")
 	}
 	return n, nil

@@ -129,7 +129,9 @@ func (c *pacer) drain(ctx context.Context, sent int, ended <-chan error) error {
 }
 
 // sendSteadily sends the transfers of a load, and says how many.
-func (n *Network) sendSteadily(ctx context.Context, p *peer.Peer, url string, o suite.Load, ended <-chan error) (sent int, err error) {
+func (n *Network) sendSteadily(
+	ctx context.Context, p *peer.Peer, url string, o suite.Load, ended <-chan error,
+) (sent int, err error) {
 	traffic, err := n.traffic(o.Seed)
 	if err != nil {
 		return 0, err

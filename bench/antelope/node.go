@@ -110,7 +110,8 @@ const (
 )
 
 func crowdable(args []string) []string {
-	return append(args, "--max-clients", clientsMost, "--p2p-max-nodes-per-host", clientsMost, "--connection-cleanup-period", cleanSecond)
+	return append(args, "--max-clients", clientsMost, "--p2p-max-nodes-per-host", clientsMost,
+		"--connection-cleanup-period", cleanSecond)
 }
 
 // Source is a node that gives the blocks in its folder to peers.

@@ -15,12 +15,16 @@ import (
 // Transfers makes requests that send a node transfers, one a transaction, signed, with
 // the node's head of the moment. Of another seed they are others.
 func (n *Network) Transfers(url string, seed uint64) (load.Source, error) {
-	return n.source(url, seed, func(traffic *chaintest.Traffic, _ uint32) (types.Action, error) { return traffic.Transfer(), nil })
+	return n.source(url, seed, func(traffic *chaintest.Traffic, _ uint32) (types.Action, error) {
+		return traffic.Transfer(), nil
+	})
 }
 
 // source makes requests that send a node transactions of one action each, signed, with the node's
 // head of the moment. The action is told how many were made before it.
-func (n *Network) source(url string, seed uint64, action func(traffic *chaintest.Traffic, made uint32) (types.Action, error)) (load.Source, error) {
+func (n *Network) source(
+	url string, seed uint64, action func(traffic *chaintest.Traffic, made uint32) (types.Action, error),
+) (load.Source, error) {
 	traffic, err := n.traffic(seed)
 	if err != nil {
 		return nil, err
@@ -50,8 +54,11 @@ func (n *Network) source(url string, seed uint64, action func(traffic *chaintest
 }
 
 // signed is a transaction of one action of a user. Of another number it is another one.
-func signed(traffic *chaintest.Traffic, i info, action types.Action, expiration types.TimePointSec, number uint32) (*types.PackedTransaction, error) {
-	t := &types.Transaction{Actions: []types.Action{action}, TransactionHeader: types.TransactionHeader{Expiration: expiration}}
+func signed(
+	traffic *chaintest.Traffic, i info, action types.Action, expiration types.TimePointSec, number uint32,
+) (*types.PackedTransaction, error) {
+	t := &types.Transaction{Actions: []types.Action{action},
+		TransactionHeader: types.TransactionHeader{Expiration: expiration}}
 	t.SetRefBlock(i.HeadID)
 	t.MaxNetUsageWords = 1_000_000 + number
 	signature, err := traffic.KeyOf(action.Authorization[0].Actor).Sign(t.SigningDigest(i.ChainID, nil))
@@ -122,7 +129,9 @@ var mixed = []string{callInfo, callScopes, callAccount, callAccount}
 
 // Questions asks a call again and again, or several in turn, for accounts and rows that are
 // chosen at random.
-func (n *Network) Questions(_ context.Context, url string, seed uint64, call string, count int) ([]load.Request, error) {
+func (n *Network) Questions(
+	_ context.Context, url string, seed uint64, call string, count int,
+) ([]load.Request, error) {
 	traffic, err := n.traffic(seed)
 	if err != nil {
 		return nil, err
@@ -142,7 +151,8 @@ func (n *Network) Questions(_ context.Context, url string, seed uint64, call str
 			body = fmt.Appendf(nil, `{"json":true,"code":%q,"scope":%q,"table":%q,"lower_bound":"%d","limit":10}`,
 				rowAccount.String(), rowAccount.String(), rowTable.String(), traffic.Random(rowCount(n.shape.Rows)-10))
 		case callScopes:
-			body = fmt.Appendf(nil, `{"code":%q,"table":"accounts","lower_bound":%q,"limit":10}`, chaintest.TokenAccount.String(), who)
+			body = fmt.Appendf(nil, `{"code":%q,"table":"accounts","lower_bound":%q,"limit":10}`,
+				chaintest.TokenAccount.String(), who)
 		}
 		all[k] = load.Request{URL: url + "/v1/chain/" + call, Body: body}
 	}

@@ -73,9 +73,11 @@ func (b *blocks) TraceQuestions(url string, seed uint64, count int) (blocks, tra
 		return t.full[len(t.full)-1-r.IntN((len(t.full)+9)/10)]
 	}
 	for i := range count {
-		blocks = append(blocks, load.Request{URL: url + "/v1/trace_api/get_block", Body: fmt.Appendf(nil, `{"block_num":%d}`, block(i))})
+		blocks = append(blocks,
+			load.Request{URL: url + "/v1/trace_api/get_block", Body: fmt.Appendf(nil, `{"block_num":%d}`, block(i))})
 		of := t.ids[block(i)]
-		transactions = append(transactions, load.Request{URL: url + "/v1/trace_api/get_transaction_trace", Body: fmt.Appendf(nil, `{"id":"%s"}`, of[r.IntN(len(of))])})
+		transactions = append(transactions, load.Request{URL: url + "/v1/trace_api/get_transaction_trace",
+			Body: fmt.Appendf(nil, `{"id":"%s"}`, of[r.IntN(len(of))])})
 	}
 	return blocks, transactions, nil
 }

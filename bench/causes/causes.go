@@ -115,7 +115,8 @@ func Read(ctx context.Context, base string) (_ Told, err error) {
 	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
 	if res.StatusCode != http.StatusOK {
-		return Told{}, fmt.Errorf("ask the node: %s answers %s (tarn nodeos serves it with --plugin eosio::prometheus_plugin)", where, res.Status)
+		return Told{}, fmt.Errorf("ask the node: %s answers %s (tarn nodeos serves it with --plugin "+
+			"eosio::prometheus_plugin)", where, res.Status)
 	}
 	all, err := parse(io.LimitReader(res.Body, metricsBytes))
 	if err == nil && len(all.State)+len(all.Files) == 0 {
@@ -135,7 +136,8 @@ func parse(in io.Reader) (Told, error) {
 	all := Told{map[string]float64{}, map[string]float64{}, map[string]float64{}}
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		if name, value, ok := strings.Cut(lines.Text(), " "); ok && (name == finished || name == lastAge || name == lastBytes) {
+		if name, value, ok := strings.Cut(lines.Text(), " "); ok &&
+			(name == finished || name == lastAge || name == lastBytes) {
 			n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 			if err != nil {
 				return Told{}, fmt.Errorf("%s: %w", name, err)

@@ -24,7 +24,8 @@ func TestANodeIsAskedWhatItWritesFor(t *testing.T) {
 	first, err1 := Read(t.Context(), server.URL)
 	second, err2 := Read(t.Context(), server.URL)
 	grown, err3 := second.Since(first)
-	if err1 != nil || err2 != nil || err3 != nil || len(grown.State) != 2 || grown.State["check point"] != 1000 || grown.State["growth"] != 0 {
+	if err1 != nil || err2 != nil || err3 != nil || len(grown.State) != 2 || grown.State["check point"] != 1000 ||
+		grown.State["growth"] != 0 {
 		t.Errorf("%v, %v, %v, %v", grown, err1, err2, err3)
 	}
 	if len(grown.Files) != 1 || grown.Files["block_log"] != 3000 {
@@ -62,10 +63,12 @@ func TestANodeTellsOfItsCheckpoints(t *testing.T) {
 		return told
 	}
 	first := answer(3, 40, 1000, 10)
-	if c, ok := answer(5, 20, 1900, 30).Checkpoints(first, 180); !ok || c.Number != 2 || c.Bytes != 920 || c.Between != 100 {
+	if c, ok := answer(5, 20, 1900, 30).Checkpoints(first, 180); !ok || c.Number != 2 || c.Bytes != 920 ||
+		c.Between != 100 {
 		t.Errorf("%+v, %v", c, ok)
 	}
-	if c, ok := answer(3, 220, 1000, 10).Checkpoints(first, 180); !ok || c.Number != 0 || c.Bytes != 500 || c.Between != 220 {
+	if c, ok := answer(3, 220, 1000, 10).Checkpoints(first, 180); !ok || c.Number != 0 || c.Bytes != 500 ||
+		c.Between != 220 {
 		t.Errorf("none meanwhile: %+v, %v", c, ok)
 	}
 	if c, ok := (Told{}).Checkpoints(Told{}, 180); ok {

@@ -102,7 +102,9 @@ func (l *line) post(path string, request []byte, body *bytes.Buffer) (status int
 	if err := l.SetDeadline(time.Now().Add(patience)); err != nil {
 		return 0, false, true, err
 	}
-	l.out = fmt.Appendf(l.out[:0], "POST /%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", path, l.host, len(request))
+	l.out = fmt.Appendf(l.out[:0],
+		"POST /%s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
+		path, l.host, len(request))
 	_, err = l.Write(append(l.out, request...))
 	if err == nil {
 		_, err = l.in.Peek(1)

@@ -132,7 +132,8 @@ func Closed(ctx context.Context, connections int, all []Request, judge Judge) (*
 }
 
 // Cycle sends requests over so many connections for a time, each connection the next as soon
-// as its last is answered, and begins again when all were sent. Each connection sends one at least, unless ctx has ended.
+// as its last is answered, and begins again when all were sent. Each connection sends one at least, unless ctx has
+// ended.
 func Cycle(ctx context.Context, connections int, length time.Duration, all []Request, judge Judge) (*Result, error) {
 	var next atomic.Int64
 	r := lanes(connections, judge, func(l *lane) {

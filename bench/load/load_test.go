@@ -43,7 +43,8 @@ func TestEachRequestOfAClosedLoopIsSentOnce(t *testing.T) {
 	}))
 	defer server.Close()
 	r, err := Closed(t.Context(), 8, requests(server.URL, 0, len(seen)), good)
-	if err != nil || r.Answers != len(seen)-1 || r.Failures != 1 || !strings.Contains(fmt.Sprint(r.Failure), "not this one") {
+	if err != nil || r.Answers != len(seen)-1 || r.Failures != 1 ||
+		!strings.Contains(fmt.Sprint(r.Failure), "not this one") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for i := range seen {
@@ -101,7 +102,10 @@ func TestAnOpenLoopMakesItsRequestsInPortions(t *testing.T) {
 	}
 	// A portion of 30 s cannot be waited for: portions of one, whose rate is below one in 30 s,
 	// are as many as requests.
-	r, err := open(t.Context(), loop{rate: 200, count: 30, portion: 8}, source, good, func() error { begun = made; return nil })
+	r, err := open(t.Context(), loop{rate: 200, count: 30, portion: 8}, source, good, func() error {
+		begun = made
+		return nil
+	})
 	if err != nil || r.Answers != 30 || made != 30 || begun != 8 {
 		t.Fatalf("%+v, %v: %d made, %d before it began", r, err, made, begun)
 	}
@@ -136,10 +140,12 @@ func TestALoadThatIsEndedSaysSo(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	if r, err := Open(ctx, 50, time.Hour/2, Again(requests(server.URL, 0, 1)), good, nil); !errors.Is(err, context.Canceled) || r.Failures != 0 {
+	if r, err := Open(ctx, 50, time.Hour/2, Again(requests(server.URL, 0, 1)), good, nil); !errors.Is(err,
+		context.Canceled) || r.Failures != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := Cycle(ctx, 2, time.Hour, requests(server.URL, 0, 1), good); !errors.Is(err, context.Canceled) || r.Failures != 0 {
+	if r, err := Cycle(ctx, 2, time.Hour, requests(server.URL, 0, 1), good); !errors.Is(err, context.Canceled) ||
+		r.Failures != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -187,7 +193,8 @@ func TestALoadThatEndsEarlyWaitsForItsAnswers(t *testing.T) {
 	}
 	// Nothing is answered before so many were asked.
 	asked := r.Answers + r.Failures
-	if took := time.Since(begun); asked < wanted || asked != int(came.Load()) || r.Longest() < (wanted-1)*time.Second/rate || r.Longest() > took {
+	if took := time.Since(begun); asked < wanted || asked != int(came.Load()) ||
+		r.Longest() < (wanted-1)*time.Second/rate || r.Longest() > took {
 		t.Errorf("%d asked, %d came, the longest took %v of %v", asked, came.Load(), r.Longest(), took)
 	}
 	if r.Failures != asked/2 || r.Failure == nil || !strings.Contains(r.Failure.Error(), "it is bad") {
@@ -199,7 +206,8 @@ func TestALoadThatEndsEarlyWaitsForItsAnswers(t *testing.T) {
 	sum := &Result{}
 	sum.Add(r)
 	sum.Add(r)
-	if sum.Answers != 2*r.Answers || sum.Failures != 2*r.Failures || sum.Longest() != r.Longest() || int(sum.Latencies.Count) != 2*asked {
+	if sum.Answers != 2*r.Answers || sum.Failures != 2*r.Failures || sum.Longest() != r.Longest() ||
+		int(sum.Latencies.Count) != 2*asked {
 		t.Errorf("twice the same is %d answers, %d failures, %v", sum.Answers, sum.Failures, sum.Longest())
 	}
 }
@@ -241,7 +249,8 @@ func TestALineThatTheServerClosedIsReplaced(t *testing.T) {
 	kept := &lines{}
 	defer kept.close()
 	var body bytes.Buffer
-	for i, between := range []func(){func() {}, func() {}, server.CloseClientConnections, func() { closes = true }, func() { closes = false }} {
+	for i, between := range []func(){func() {}, func() {}, server.CloseClientConnections, func() { closes = true },
+		func() { closes = false }} {
 		between()
 		status, err := kept.post(t.Context(), Request{URL: server.URL + "/path"}, &body)
 		if err != nil || status != http.StatusOK || body.String() != "one /path" || int(asked.Load()) != i+1 {

@@ -26,17 +26,23 @@ type due struct {
 // answer's time counts from when its request was due, so that a server that stalls does not
 // hide what waited meanwhile. The first portion is made before the time begins; ready, if it
 // is not nil, is called then.
-func Open(ctx context.Context, rate float64, length time.Duration, source Source, judge Judge, ready func() error) (*Result, error) {
+func Open(
+	ctx context.Context, rate float64, length time.Duration, source Source, judge Judge, ready func() error,
+) (*Result, error) {
 	return Until(ctx, nil, rate, length, source, judge, ready)
 }
 
 // Until is Open, which sends no more once end is closed, and waits for the answers to what was
 // sent before.
-func Until(ctx context.Context, end <-chan struct{}, rate float64, length time.Duration, source Source, judge Judge, ready func() error) (*Result, error) {
+func Until(
+	ctx context.Context, end <-chan struct{}, rate float64, length time.Duration, source Source, judge Judge,
+	ready func() error,
+) (*Result, error) {
 	if !(rate > 0) || length <= 0 {
 		return nil, fmt.Errorf("send at %g requests per second for %s: both must be above 0", rate, length)
 	}
-	return open(ctx, loop{rate, max(1, int(rate*length.Seconds())), max(1, int(rate*portion.Seconds())), end}, source, judge, ready)
+	return open(ctx, loop{rate, max(1, int(rate*length.Seconds())), max(1, int(rate*portion.Seconds())), end},
+		source, judge, ready)
 }
 
 // loop is what an open loop sends.

@@ -41,7 +41,8 @@ func (w *windows) add(since time.Time, took time.Duration) {
 func (w *windows) found() (all []Window) {
 	for i := range w.all {
 		one := &w.all[i]
-		all = append(all, Window{NearAll: min(time.Duration(one.latencies.Quantile(0.99)), one.longest), Longest: one.longest})
+		all = append(all,
+			Window{NearAll: min(time.Duration(one.latencies.Quantile(0.99)), one.longest), Longest: one.longest})
 	}
 	return all
 }

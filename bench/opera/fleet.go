@@ -53,7 +53,8 @@ func (n *Network) Replica(s subject.Subject, dir string, servers []string) (suit
 	}
 	args := append([]string{"replica"}, command(s)...)
 	args = append(args, "--datadir", dir, "--datadir.minfreedisk", "0", "--ipcdisable", "--http",
-		"--http.addr", web.Addr().String(), "--http.port", strconv.Itoa(int(web.Port())), "--http.api", "eth,net,web3,txpool")
+		"--http.addr", web.Addr().String(), "--http.port", strconv.Itoa(int(web.Port())),
+		"--http.api", "eth,net,web3,txpool")
 	args = append(append(args, engineOf(s)...), fleet(servers)...)
 	return suite.Node{Args: args, URL: "http://" + addresses[0]}, nil
 }

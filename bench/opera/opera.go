@@ -70,7 +70,8 @@ func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, e
 	if n.chain.SHA256 != "" {
 		return n.chain, nil
 	}
-	about := fmt.Sprintf("%d accounts, %d transfers and calls, and %d fresh slots", n.shape.Accounts, n.shape.Transfers, n.shape.Slots*traffic.SlotsEach)
+	about := fmt.Sprintf("%d accounts, %d transfers and calls, and %d fresh slots",
+		n.shape.Accounts, n.shape.Transfers, n.shape.Slots*traffic.SlotsEach)
 	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.found, Make: n.make}.Chain(ctx, tell)
 	if err == nil {
 		n.chain = made
@@ -89,7 +90,8 @@ func (n *Network) make(ctx context.Context, part string) error {
 	if err != nil {
 		return err
 	}
-	c := record.Chain{Protocol: "opera", Seed: n.shape.Seed, ID: "fakenet of 1 validator", Accounts: n.shape.Accounts, Transfers: n.shape.Transfers, Blocks: made.Blocks}
+	c := record.Chain{Protocol: "opera", Seed: n.shape.Seed, ID: "fakenet of 1 validator", Accounts: n.shape.Accounts,
+		Transfers: n.shape.Transfers, Blocks: made.Blocks}
 	if c.SHA256, c.Bytes, err = hashed(path); err != nil {
 		return err
 	}
@@ -156,7 +158,8 @@ func command(s subject.Subject) []string {
 
 // arguments are those of every node. Validator 1 makes blocks, 0 is none.
 func arguments(s subject.Subject, dir string, validator int) []string {
-	args := append(command(s), "--fakenet", fmt.Sprintf("%d/1", validator), "--datadir", dir, "--nodiscover", "--ipcdisable",
+	args := append(command(s), "--fakenet", fmt.Sprintf("%d/1", validator), "--datadir", dir, "--nodiscover",
+		"--ipcdisable",
 		"--datadir.minfreedisk", "0")
 	return append(args, engineOf(s)...)
 }
@@ -220,8 +223,10 @@ func node(s subject.Subject, dir string, validator int, peer string) (suite.Node
 	if err := errors.Join(err1, err2); err != nil {
 		return suite.Node{}, err
 	}
-	args := append(arguments(s, dir, validator), "--config", file, "--nat", "none", "--lightkdf", "--nodekeyhex", hex.EncodeToString(crypto.FromECDSA(key)),
-		"--http", "--http.addr", web.Addr().String(), "--http.port", strconv.Itoa(int(web.Port())), "--http.api", "eth,net,web3,txpool")
+	args := append(arguments(s, dir, validator), "--config", file, "--nat", "none", "--lightkdf",
+		"--nodekeyhex", hex.EncodeToString(crypto.FromECDSA(key)),
+		"--http", "--http.addr", web.Addr().String(), "--http.port", strconv.Itoa(int(web.Port())),
+		"--http.api", "eth,net,web3,txpool")
 	return suite.Node{
 		Args: args, URL: "http://" + addresses[0],
 		Peers: enode.NewV4(&key.PublicKey, peers.Addr().AsSlice(), int(peers.Port()), int(peers.Port())).URLv4(),

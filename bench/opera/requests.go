@@ -39,7 +39,8 @@ func (n *Network) Transfers(url string, seed uint64) (load.Source, error) {
 				return nil, err
 			}
 			nonces[from]++
-			all[i] = load.Request{URL: url, Body: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":[%q]}`, raw)}
+			all[i] = load.Request{URL: url,
+				Body: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":[%q]}`, raw)}
 		}
 		return all, nil
 	}, nil
@@ -106,7 +107,9 @@ var mixed = []string{callBlock, callNonce, callBalance, callCall}
 
 // Questions asks a call again and again, or several in turn, for accounts, blocks and
 // transactions that are chosen at random.
-func (n *Network) Questions(ctx context.Context, url string, seed uint64, call string, count int) (all []load.Request, err error) {
+func (n *Network) Questions(
+	ctx context.Context, url string, seed uint64, call string, count int,
+) (all []load.Request, err error) {
 	random := rand.New(rand.NewPCG(seed, 3))
 	calls, some := mixed, sample{blocks: []string{"latest"}}
 	if call != "" {
@@ -123,7 +126,8 @@ func (n *Network) Questions(ctx context.Context, url string, seed uint64, call s
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, load.Request{URL: url, Body: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)})
+		all = append(all, load.Request{URL: url,
+			Body: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)})
 	}
 	return all, nil
 }
@@ -142,8 +146,9 @@ func (n *Network) parameters(call string, some sample, random *rand.Rand) []any 
 		return []any{map[string]string{"from": who, "to": n.made.Reader.Hex(), "data": "0x01"}, "latest"}
 	case callLogs:
 		from := 1 + random.Uint64N(max(1, n.chain.Blocks-min(logBlocks, n.chain.Blocks)))
-		return []any{map[string]any{"fromBlock": hexutil.EncodeUint64(from), "toBlock": hexutil.EncodeUint64(min(from+logBlocks-1, n.chain.Blocks)),
-			"topics": []any{traffic.Transferred().Hex(), nil, common.HexToHash(who).Hex()}}}
+		return []any{map[string]any{"fromBlock": hexutil.EncodeUint64(from),
+			"toBlock": hexutil.EncodeUint64(min(from+logBlocks-1, n.chain.Blocks)),
+			"topics":  []any{traffic.Transferred().Hex(), nil, common.HexToHash(who).Hex()}}}
 	case callReceipt:
 		return []any{some.transactions[random.IntN(len(some.transactions))]}
 	}
@@ -169,7 +174,8 @@ func (n *Network) sample(ctx context.Context, url string, random *rand.Rand) (so
 			return some, fmt.Errorf("read block %v: %w", params[i][0], err)
 		}
 		if len(b.Transactions) > 0 {
-			some.blocks, some.transactions = append(some.blocks, params[i][0].(string)), append(some.transactions, b.Transactions...)
+			some.blocks, some.transactions = append(some.blocks, params[i][0].(string)),
+				append(some.transactions, b.Transactions...)
 		}
 	}
 	if len(some.blocks) == 0 {

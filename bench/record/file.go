@@ -108,7 +108,8 @@ func (r *Run) validate() error {
 	}
 	for i, l := range r.Lives {
 		if !suites[l.Suite] || !subjects[l.Subject] || l.Round < 1 || l.Round > len(r.Lives) {
-			return fmt.Errorf("life %d is of suite %q, subject %q, round %d, which are not there", i, l.Suite, l.Subject, l.Round)
+			return fmt.Errorf("life %d is of suite %q, subject %q, round %d, which are not there",
+				i, l.Suite, l.Subject, l.Round)
 		}
 		if err := inOrder(l.Samples); err != nil {
 			return fmt.Errorf("life %d: %w", i, err)

@@ -14,7 +14,8 @@ func small() *Run {
 		Kind: KindRun, Schema: Schema, Ended: EndWhole, Subjects: []Subject{{Name: "tarn:heap"}},
 		Suites: []Suite{{Name: "import", Metrics: []Metric{{Name: "time", Unit: "s"}}}},
 		Lives: []Life{
-			{Suite: "import", Round: 1, Subject: "tarn:heap", Values: map[string]float64{"time": 1.5}, Samples: []Sample{{Seconds: 0.1}, {Seconds: 0.2, Written: 4096}}},
+			{Suite: "import", Round: 1, Subject: "tarn:heap", Values: map[string]float64{"time": 1.5},
+				Samples: []Sample{{Seconds: 0.1}, {Seconds: 0.2, Written: 4096}}},
 			{Suite: "import", Round: 2, Subject: "tarn:heap", Failure: "it ended with 1"},
 		},
 	}
@@ -63,7 +64,8 @@ func TestWhatIsNoRecordIsRefused(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Load(name); err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), name) {
+		if _, _, err := Load(name); err == nil || !strings.Contains(err.Error(), why) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want one with %q and the file's name", text, err, why)
 		}
 	}

@@ -46,26 +46,27 @@ type Run struct {
 
 // Options are all that decides what a run does: with them it can be done again.
 type Options struct {
-	Protocol       string   `json:"chain,omitempty"` // "antelope" or "opera"; "": what the subjects say
-	Suites         []string `json:"suites"`
-	Subjects       []string `json:"subjects"`
-	Rounds         int      `json:"rounds"`
-	Seed           uint64   `json:"seed"`
-	Accounts       int      `json:"accounts"`                        // of the chain
-	Work           int      `json:"transfers"`                       // of the chain
-	PerBlock       int      `json:"block_transfers,omitempty"`       // transfers of one block of the chain; 0: as many as there usually are
-	PerTransaction int      `json:"transaction_transfers,omitempty"` // transfers of one transaction of the chain; 0: one
-	Keys           int      `json:"keys,omitempty"`                  // that the chain's accounts have; 0: one
-	Empty          int      `json:"empty_blocks,omitempty"`          // of the chain, after the others
-	Slots          int      `json:"slot_transactions,omitempty"`     // of the chain, that fill fresh slots
-	Rows           int      `json:"rows_megabytes,omitempty"`        // of a table in the chain's state
-	Finalizers     int      `json:"finalizers,omitempty"`            // of the chain, which has Savanna's rules then
-	Rate           float64  `json:"rate"`                            // transfers per second in disk
-	For            float64  `json:"for_seconds"`
-	Push           int      `json:"push"`            // transfers in push
-	Connect        int      `json:"connections"`     // in push
-	Between        float64  `json:"between_seconds"` // two checkpoints, for the projection to a year
-	Limit          float64  `json:"limit_seconds,omitempty"`
+	Protocol string   `json:"chain,omitempty"` // "antelope" or "opera"; "": what the subjects say
+	Suites   []string `json:"suites"`
+	Subjects []string `json:"subjects"`
+	Rounds   int      `json:"rounds"`
+	Seed     uint64   `json:"seed"`
+	Accounts int      `json:"accounts"`  // of the chain
+	Work     int      `json:"transfers"` // of the chain
+	// transfers of one block of the chain; 0: as many as there usually are
+	PerBlock       int     `json:"block_transfers,omitempty"`
+	PerTransaction int     `json:"transaction_transfers,omitempty"` // transfers of one transaction of the chain; 0: one
+	Keys           int     `json:"keys,omitempty"`                  // that the chain's accounts have; 0: one
+	Empty          int     `json:"empty_blocks,omitempty"`          // of the chain, after the others
+	Slots          int     `json:"slot_transactions,omitempty"`     // of the chain, that fill fresh slots
+	Rows           int     `json:"rows_megabytes,omitempty"`        // of a table in the chain's state
+	Finalizers     int     `json:"finalizers,omitempty"`            // of the chain, which has Savanna's rules then
+	Rate           float64 `json:"rate"`                            // transfers per second in disk
+	For            float64 `json:"for_seconds"`
+	Push           int     `json:"push"`            // transfers in push
+	Connect        int     `json:"connections"`     // in push
+	Between        float64 `json:"between_seconds"` // two checkpoints, for the projection to a year
+	Limit          float64 `json:"limit_seconds,omitempty"`
 
 	Rating  float64 `json:"rating_terabytes"` // that the disk may be written, for disk's years
 	AskFor  float64 `json:"ask_seconds"`      // of each loop in rpc
@@ -81,10 +82,12 @@ type Options struct {
 	DeployEvery float64 `json:"deploy_every_seconds"` // in setcode
 	Memory      int     `json:"memory_megabytes"`     // of the control group in memory
 	Clients     int     `json:"clients"`              // of the last part of streams
-	Source      string  `json:"source,omitempty"`     // subject that gives blocks to those that are measured; "": this program
-	SourceDir   string  `json:"source_dir,omitempty"` // where the source of disk-follow and peer has its folder; "": beside the others
-	AllChecks   bool    `json:"all_checks,omitempty"` // import trusts no block
-	Blocks      string  `json:"blocks,omitempty"`     // folder of a recorded chain, in place of one that is made
+	// subject that gives blocks to those that are measured; "": this program
+	Source string `json:"source,omitempty"`
+	// where the source of disk-follow and peer has its folder; "": beside the others
+	SourceDir string `json:"source_dir,omitempty"`
+	AllChecks bool   `json:"all_checks,omitempty"` // import trusts no block
+	Blocks    string `json:"blocks,omitempty"`     // folder of a recorded chain, in place of one that is made
 }
 
 // Chain is what all subjects were given.

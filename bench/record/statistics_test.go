@@ -9,7 +9,8 @@ import (
 // The ranks of the interval are those of published tables of the sign test.
 func TestTheIntervalOfAMedianIsTheTables(t *testing.T) {
 	for _, c := range []struct{ n, low, high int }{ // from 1; 0 is none
-		{1, 0, 0}, {5, 0, 0}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {10, 2, 9}, {12, 3, 10}, {15, 4, 12}, {20, 6, 15}, {25, 8, 18}, {30, 10, 21},
+		{1, 0, 0}, {5, 0, 0}, {6, 1, 6}, {8, 1, 8}, {9, 2, 8}, {10, 2, 9}, {12, 3, 10}, {15, 4, 12}, {20, 6, 15},
+		{25, 8, 18}, {30, 10, 21},
 	} {
 		values := make([]float64, c.n)
 		for i := range values {

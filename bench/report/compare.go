@@ -15,8 +15,10 @@ const doubt = 0.05
 // medians, the difference, and the chance that it is an accident.
 func Compare(a, b *record.Run) (all []figures.Table) {
 	for _, s := range a.Suites {
-		t := figures.Table{Title: s.Name, Head: []string{"subject", "value", "unit", "before", "after", "difference", "p", "n"},
-			How: "Medians of two runs; a difference that may be an accident (two-sided Mann-Whitney U test, p above 0.05) is ~."}
+		t := figures.Table{Title: s.Name,
+			Head: []string{"subject", "value", "unit", "before", "after", "difference", "p", "n"},
+			How: "Medians of two runs; a difference that may be an accident (two-sided Mann-Whitney U test, p above " +
+				"0.05) is ~."}
 		for _, x := range a.Subjects {
 			for _, m := range s.Metrics {
 				before, after := a.Values(s.Name, x.Name, m.Key()), b.Values(s.Name, x.Name, m.Key())
@@ -32,7 +34,8 @@ func Compare(a, b *record.Run) (all []figures.Table) {
 		if a.Chain.SHA256 != b.Chain.SHA256 {
 			t.Notes = append(t.Notes, "The two were given different chains: what differs may be the chains' work.")
 		}
-		if a.Machine.CPU != b.Machine.CPU || a.Machine.CPUs != b.Machine.CPUs || a.Machine.RAM != b.Machine.RAM || a.Machine.Disk != b.Machine.Disk {
+		if a.Machine.CPU != b.Machine.CPU || a.Machine.CPUs != b.Machine.CPUs || a.Machine.RAM != b.Machine.RAM ||
+			a.Machine.Disk != b.Machine.Disk {
 			t.Notes = append(t.Notes, "The two were made on different machines.")
 		}
 		all = append(all, t)
@@ -54,7 +57,8 @@ func difference(m record.Metric, before, after []float64) []string {
 	case p <= doubt:
 		told = "from nothing"
 	}
-	return []string{m.Key(), scale.unit, scale.text(x), scale.text(y), told, fmt.Sprintf("%.3f", p), fmt.Sprintf("%d+%d", len(before), len(after))}
+	return []string{m.Key(), scale.unit, scale.text(x), scale.text(y), told, fmt.Sprintf("%.3f", p),
+		fmt.Sprintf("%d+%d", len(before), len(after))}
 }
 
 // choose is how many sets of k there are in n.

@@ -154,8 +154,10 @@ func runPlots(r *record.Run) (all []plot) {
 			return lines
 		}
 		if written := lines(writtenLine); len(written) > 0 {
-			all = append(all, newPlot(s.Name+": written", "MB", written), newPlot(s.Name+": memory without a file", "MB", lines(memoryLine)),
-				newPlot(s.Name+": resident memory", "MB", lines(residentLine)), newPlot(s.Name+": processor", "% of a core", lines(processorLine)))
+			all = append(all, newPlot(s.Name+": written", "MB", written),
+				newPlot(s.Name+": memory without a file", "MB", lines(memoryLine)),
+				newPlot(s.Name+": resident memory", "MB", lines(residentLine)),
+				newPlot(s.Name+": processor", "% of a core", lines(processorLine)))
 		}
 		if waits := waitLines(r, s.Name); len(waits) > 0 {
 			all = append(all, newPlot(s.Name+": longest of each 10 s, seconds from the loop's begin", "ms", waits))
@@ -168,7 +170,9 @@ func runPlots(r *record.Run) (all []plot) {
 // that has them.
 func waitLines(r *record.Run, suite string) (all []line) {
 	for _, x := range r.Subjects {
-		i := slices.IndexFunc(r.Lives, func(l record.Life) bool { return l.Suite == suite && l.Subject == x.Name && len(l.Waits) > 0 })
+		i := slices.IndexFunc(r.Lives, func(l record.Life) bool {
+			return l.Suite == suite && l.Subject == x.Name && len(l.Waits) > 0
+		})
 		if i < 0 {
 			continue
 		}
@@ -196,11 +200,14 @@ func watchPlots(w *record.Watch) []plot {
 	}
 	written := []line{{"the process", writtenLine(w.Samples)}}
 	if w.Device != "" {
-		written = append(written, line{"its disk", megabytes(w.Samples, func(s record.Sample) int64 { return s.Device })})
+		written = append(written, line{"its disk", megabytes(w.Samples, func(s record.Sample) int64 {
+			return s.Device
+		})})
 	}
 	all := []plot{
 		newPlot("Written", "MB", written),
-		newPlot("Memory", "MB", []line{{"resident", residentLine(w.Samples)}, {"without a file", memoryLine(w.Samples)}, {"private dirty", dirty}}),
+		newPlot("Memory", "MB", []line{{"resident", residentLine(w.Samples)}, {"without a file", memoryLine(w.Samples)},
+			{"private dirty", dirty}}),
 		newPlot("Processor", "% of a core", []line{{"processor", processorLine(w.Samples)}}),
 	}
 	if threads := threadLines(w.Samples); len(threads) > 0 {

@@ -10,9 +10,11 @@ import (
 
 // measured is a run of a suite with values of subjects a, b and so on, in rounds.
 func measured(more bool, parts []string, values ...[]float64) *record.Run {
-	r := &record.Run{Ended: record.EndWhole, Suites: []record.Suite{{Name: "push", Chart: record.Chart{Metric: "answers", Title: "transfers answered"}}}}
+	r := &record.Run{Ended: record.EndWhole,
+		Suites: []record.Suite{{Name: "push", Chart: record.Chart{Metric: "answers", Title: "transfers answered"}}}}
 	for _, part := range parts {
-		r.Suites[0].Metrics = append(r.Suites[0].Metrics, record.Metric{Name: "other", Part: part, Unit: "B"}, record.Metric{Name: "answers", Part: part, Unit: "1/s", More: more})
+		r.Suites[0].Metrics = append(r.Suites[0].Metrics, record.Metric{Name: "other", Part: part, Unit: "B"},
+			record.Metric{Name: "answers", Part: part, Unit: "1/s", More: more})
 	}
 	for i, rounds := range values {
 		name := string(rune('a' + i))
@@ -20,7 +22,8 @@ func measured(more bool, parts []string, values ...[]float64) *record.Run {
 		for n, v := range rounds {
 			l := record.Life{Suite: "push", Round: n + 1, Subject: name, Values: map[string]float64{}}
 			for k, part := range parts {
-				l.Values[record.Metric{Name: "answers", Part: part}.Key()] = v * float64(1+9*k*i) // a is behind in later parts
+				// a is behind in later parts
+				l.Values[record.Metric{Name: "answers", Part: part}.Key()] = v * float64(1+9*k*i)
 			}
 			r.Lives = append(r.Lives, l)
 		}
@@ -37,12 +40,13 @@ func TestASentenceSaysWhatWasFoundAndHowSure(t *testing.T) {
 	}
 	alone := []string{""}
 	for want, r := range map[string]*record.Run{
-		"Transfers answered: 100/s, of a.":                                                                     measured(true, alone, []float64{100}),
-		"Transfers answered: 100/s, of all.":                                                                   measured(true, alone, []float64{100}, []float64{100}),
-		"Transfers answered: nothing could be measured.":                                                       measured(true, alone, nil, nil),
-		"Transfers answered: best is b with 200/s; last is a with 100/s, 0.50 times as much.":                  measured(true, alone, six(100), six(200)),
-		"Transfers answered: best is a with 100/s; last is b with 200/s, 2.00 times as much.":                  measured(false, alone, six(100), six(200)),
-		"Transfers answered: best is b with 200/s; last is a with 100/s (too few pairs to conclude anything).": measured(true, alone, []float64{100}, []float64{200}),
+		"Transfers answered: 100/s, of a.":                                                    measured(true, alone, []float64{100}),
+		"Transfers answered: 100/s, of all.":                                                  measured(true, alone, []float64{100}, []float64{100}),
+		"Transfers answered: nothing could be measured.":                                      measured(true, alone, nil, nil),
+		"Transfers answered: best is b with 200/s; last is a with 100/s, 0.50 times as much.": measured(true, alone, six(100), six(200)),
+		"Transfers answered: best is a with 100/s; last is b with 200/s, 2.00 times as much.": measured(false, alone, six(100), six(200)),
+		"Transfers answered: best is b with 200/s; last is a with 100/s (too few pairs to conclude anything).": measured(true, alone,
+			[]float64{100}, []float64{200}),
 		"Transfers answered: best is b with 103/s; last is a with 102/s, 1.00 times as much (the difference may be an accident).": measured(true, alone,
 			[]float64{100, 101, 102, 103, 104, 105}, []float64{105, 104, 103, 102, 103, 100}),
 		"Transfers answered: of 2 parts, best is a in 1, b in 1.": measured(true, []string{"one", "two"}, six(200), six(100)),
@@ -60,8 +64,10 @@ func TestBarsAreAsLongAsTheirValues(t *testing.T) {
 	r.Suites[0].Chart.Articles = []record.Article{{Name: "an article's", Value: 25}}
 	shapes, _ := chartOf(r, r.Suites[0]).body()
 	for i, part := range []string{
-		fmt.Sprintf(`class="c0" x="0" y="19" width="%.2f%%"`, float64(barMost)), fmt.Sprintf(`class="c1" x="0" y="66" width="%.2f%%"`, float64(barMost)/2),
-		">no value<", fmt.Sprintf(`class="article" x="0" y="160" width="%.2f%%"`, float64(barMost)/4), ">an article&#39;s<", ">25.0/s<"} {
+		fmt.Sprintf(`class="c0" x="0" y="19" width="%.2f%%"`, float64(barMost)),
+		fmt.Sprintf(`class="c1" x="0" y="66" width="%.2f%%"`, float64(barMost)/2),
+		">no value<", fmt.Sprintf(`class="article" x="0" y="160" width="%.2f%%"`, float64(barMost)/4),
+		">an article&#39;s<", ">25.0/s<"} {
 		if !strings.Contains(shapes, part) {
 			t.Errorf("part %d, %s, is not in\n%s", i, part, shapes)
 		}
@@ -71,7 +77,8 @@ func TestBarsAreAsLongAsTheirValues(t *testing.T) {
 	}
 	grouped := measured(true, []string{"one", "two"}, []float64{1, 2}, []float64{3, 4})
 	parts, _ := chartOf(grouped, grouped.Suites[0]).body()
-	if strings.Count(parts, ">a<") != 1 || strings.Count(parts, `class="part"`) != 2 || strings.Count(parts, `class="range"`) != 4 {
+	if strings.Count(parts, ">a<") != 1 || strings.Count(parts, `class="part"`) != 2 ||
+		strings.Count(parts, `class="range"`) != 4 {
 		t.Errorf("two groups of two bars are\n%s", parts)
 	}
 }

@@ -11,7 +11,8 @@ import (
 // The kernel counts the processor in ticks: what two readings in one moment differ by is no use
 // of 100 processors.
 func TestAMomentIsNoRateOfTheProcessor(t *testing.T) {
-	samples := []record.Sample{{}, {Seconds: 1, User: 1}, {Seconds: 1.04, User: 1.04}, {Seconds: 2, User: 2}, {Seconds: 2.0001, User: 2.01}}
+	samples := []record.Sample{{}, {Seconds: 1, User: 1}, {Seconds: 1.04, User: 1.04}, {Seconds: 2, User: 2},
+		{Seconds: 2.0001, User: 2.01}}
 	var all float64
 	line := processorLine(samples)
 	for i, p := range line {
@@ -31,7 +32,8 @@ func TestAMomentIsNoRateOfTheProcessor(t *testing.T) {
 		samples[i].ByThread = map[string]float64{"a\nb": samples[i].User}
 	}
 	threads := threadLines(samples)
-	if len(threads) != 1 || threads[0].name != `a\nb` || len(threads[0].points) != len(line) || threads[0].points[len(line)-1] != line[len(line)-1] {
+	if len(threads) != 1 || threads[0].name != `a\nb` || len(threads[0].points) != len(line) ||
+		threads[0].points[len(line)-1] != line[len(line)-1] {
 		t.Errorf("%v", threads)
 	}
 	if got := processorLine(samples[1:3]); len(got) != 0 {
@@ -83,7 +85,8 @@ func TestNamesOfThreadsDoNotBreakTables(t *testing.T) {
 	if err := WriteWatch(&out, w); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(out.String(), `| processor, thread a\nb\|c\x1b[2J `) || strings.Contains(out.String(), "\x1b") {
+	if !strings.Contains(out.String(), `| processor, thread a\nb\|c\x1b[2J `) ||
+		strings.Contains(out.String(), "\x1b") {
 		t.Errorf("%s", out.String())
 	}
 }

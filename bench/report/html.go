@@ -46,8 +46,8 @@ func runPage(r *record.Run) page {
 	failed := slices.DeleteFunc([]figures.Table{lost(r)}, func(t figures.Table) bool { return len(t.Rows) == 0 })
 	return page{
 		Title: "What a node costs",
-		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds whose order turns. " +
-			"Units are decimal: 1 KB is 1000 bytes, 1 MB is 1000 KB.",
+		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds whose order " +
+			"turns. Units are decimal: 1 KB is 1000 bytes, 1 MB is 1000 KB.",
 			fmt.Sprintf("The run: %s, in %.0f s.", r.Ended, r.Seconds)},
 		Findings: findings(r), Tables: failed, Plots: runPlots(r), Notes: Notes(r), Subjects: r.Subjects,
 		Settings: r.Machine.Settings, Lives: lives(r), Commands: commands(r),

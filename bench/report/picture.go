@@ -58,7 +58,8 @@ func picture(c chart, colours scheme, below []string) string {
 	left := fmt.Sprintf(`x="%d"`, pictureEdge)
 	fmt.Fprintf(&d.text, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
 		`role="img" aria-label="%s">`+"\n", pictureWide, whole, pictureWide, whole, html.EscapeString(c.title))
-	fmt.Fprintf(&d.text, "<style>%s</style>\n"+`<rect width="100%%" height="100%%" fill="%s"/>`+"\n", colours.style(), colours.back)
+	fmt.Fprintf(&d.text, "<style>%s</style>\n"+`<rect width="100%%" height="100%%" fill="%s"/>`+"\n",
+		colours.style(), colours.back)
 	d.words("title", left, pictureEdge+labelHigh-letterAbove, c.title)
 	fmt.Fprintf(&d.text, `<svg %s y="%d" width="%d" height="%d">`+"\n%s</svg>\n",
 		left, pictureEdge+titleHigh, pictureWide-2*pictureEdge, high, shapes)

@@ -23,7 +23,8 @@ func TestPicturesAreWholeDocumentsInBothSchemes(t *testing.T) {
 		if err != nil || names[i] != filepath.Join(dir, name) {
 			t.Fatalf("%v, %v", names, err)
 		}
-		if !strings.Contains(string(text), "2026-03-04, 2 processors (Fast &lt;CPU&gt;), out of time.") || strings.Contains(string(text), "<b>") {
+		if !strings.Contains(string(text), "2026-03-04, 2 processors (Fast &lt;CPU&gt;), out of time.") ||
+			strings.Contains(string(text), "<b>") {
 			t.Errorf("%s does not say where it comes from, or has others' markup:\n%s", name, text)
 		}
 		for d := xml.NewDecoder(strings.NewReader(string(text))); ; {
@@ -44,7 +45,8 @@ func TestPicturesAreWholeDocumentsInBothSchemes(t *testing.T) {
 	if _, err := SavePictures(dir, r); err == nil || !strings.Contains(err.Error(), "cannot be a file's name") {
 		t.Errorf("%v", err)
 	}
-	if _, err := SavePictures(dir, measured(true, []string{""}, nil)); err == nil || !strings.Contains(err.Error(), "no suite") {
+	if _, err := SavePictures(dir, measured(true, []string{""}, nil)); err == nil ||
+		!strings.Contains(err.Error(), "no suite") {
 		t.Errorf("%v", err)
 	}
 }

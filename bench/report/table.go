@@ -50,13 +50,15 @@ func ofPart(r *record.Run, s, part record.Suite, first bool) []figures.Table {
 	if t, pairs := ratios(r, s.Name, part); pairs > 0 {
 		return append(all, t)
 	}
-	all[0].Notes = append(all[0].Notes, "There are no ratios: no pair is whole and was measured at one speed of the machine.")
+	all[0].Notes = append(all[0].Notes,
+		"There are no ratios: no pair is whole and was measured at one speed of the machine.")
 	return all
 }
 
 // medians is the table of the values of a suite's part.
 func medians(r *record.Run, suite string, part record.Suite) figures.Table {
-	t := figures.Table{Title: part.Name, How: strings.TrimSpace(part.How + " Medians."), Head: []string{"subject", "rounds"}}
+	t := figures.Table{Title: part.Name, How: strings.TrimSpace(part.How + " Medians."),
+		Head: []string{"subject", "rounds"}}
 	scales := make([]scale, len(part.Metrics))
 	for i, m := range part.Metrics {
 		scales[i] = scaleOf(m.Unit, greatestMedian(r, suite, m))
@@ -111,8 +113,8 @@ func told(r *record.Run, s record.Suite) figures.Table {
 	}
 	scale := scaleOf("B/s", greatest)
 	t := figures.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", scale.unit},
-		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they keep. " +
-			"Medians; causes without bytes are left out."}
+		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they " +
+			"keep. Medians; causes without bytes are left out."}
 	for _, l := range lines {
 		t.Add(l.subject, l.what, scale.text(l.bytes))
 	}
@@ -184,7 +186,8 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 		t.Add(append([]string{x.Name, fmt.Sprint(pairs)}, cells...)...)
 	}
 	if most > 0 && len(none) > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("There are no ratios of %s: no pair is whole and was measured at one speed of the machine.", strings.Join(none, ", ")))
+		t.Notes = append(t.Notes, fmt.Sprintf("There are no ratios of %s: no pair is whole and was measured at one "+
+			"speed of the machine.", strings.Join(none, ", ")))
 	}
 	return t, most
 }
@@ -204,7 +207,8 @@ func ratio(e record.Estimate) string {
 
 // lost is the table of lives that failed.
 func lost(r *record.Run) figures.Table {
-	t := figures.Table{Title: "Lost", How: "What could not be measured, and why.", Head: []string{"suite", "round", "subject", "why"}}
+	t := figures.Table{Title: "Lost", How: "What could not be measured, and why.",
+		Head: []string{"suite", "round", "subject", "why"}}
 	for _, l := range r.Lives {
 		if l.Failure != "" {
 			t.Add(l.Suite, fmt.Sprint(l.Round), l.Subject, strings.ReplaceAll(l.Failure, "\n", " "))
@@ -215,10 +219,13 @@ func lost(r *record.Run) figures.Table {
 
 // Notes say how much the figures are worth.
 func Notes(r *record.Run) []string {
-	notes := []string{fmt.Sprintf("%s; %d processors (%s), %s MB of memory, Linux %s, disk %s; load averages at the start %s.",
-		r.Began.UTC().Format(time.DateTime+" UTC"), r.Machine.CPUs, r.Machine.CPU, figures.Megabytes(r.Machine.RAM), r.Machine.Kernel, r.Machine.Disk, r.Machine.Load)}
+	notes := []string{
+		fmt.Sprintf("%s; %d processors (%s), %s MB of memory, Linux %s, disk %s; load averages at the start %s.",
+			r.Began.UTC().Format(time.DateTime+" UTC"), r.Machine.CPUs, r.Machine.CPU, figures.Megabytes(r.Machine.RAM),
+			r.Machine.Kernel, r.Machine.Disk, r.Machine.Load)}
 	if r.Machine.InMemory {
-		notes = append(notes, "The nodes' folder is in memory: nothing was written to a disk, and the bytes written mean nothing.")
+		notes = append(notes,
+			"The nodes' folder is in memory: nothing was written to a disk, and the bytes written mean nothing.")
 	}
 	if r.Ended != record.EndWhole {
 		notes = append(notes, "The run is not whole: "+r.Ended+".")
@@ -228,7 +235,8 @@ func Notes(r *record.Run) []string {
 	}
 	slowest, fastest, others, unsteady, n := 0.0, math.Inf(1), 0.0, 0, 0
 	for _, l := range r.Lives {
-		slowest, fastest = max(slowest, l.CalibrationBefore, l.CalibrationAfter), min(fastest, l.CalibrationBefore, l.CalibrationAfter)
+		slowest, fastest = max(slowest, l.CalibrationBefore, l.CalibrationAfter),
+			min(fastest, l.CalibrationBefore, l.CalibrationAfter)
 		if n++; l.Others > 0.10 {
 			others++
 		}
@@ -237,18 +245,23 @@ func Notes(r *record.Run) []string {
 		}
 	}
 	if n > 0 && fastest > 0 {
-		notes = append(notes, fmt.Sprintf("The same work for the processor took %s to %s ms: the machine's speed varied by %s.",
-			figures.Significant(1e3*fastest), figures.Significant(1e3*slowest), figures.Percent(slowest/fastest-1)))
+		notes = append(notes,
+			fmt.Sprintf("The same work for the processor took %s to %s ms: the machine's speed varied by %s.",
+				figures.Significant(1e3*fastest), figures.Significant(1e3*slowest), figures.Percent(slowest/fastest-1)))
 	}
 	if others > 0 {
-		notes = append(notes, fmt.Sprintf("In %.0f of %d lives others used more than 10 %% of the processors: these figures were not measured quietly.", others, n))
+		notes = append(notes, fmt.Sprintf("In %.0f of %d lives others used more than 10 %% of the processors: these "+
+			"figures were not measured quietly.", others, n))
 	}
 	if unsteady > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d lives ran at a speed that differs by more than 10 %% from their pair's; they are in the medians and in the record, and no ratio is made of them.", unsteady, n))
+		notes = append(notes, fmt.Sprintf("%d of %d lives ran at a speed that differs by more than 10 %% from their "+
+			"pair's; they are in the medians and in the record, and no ratio is made of them.", unsteady, n))
 	}
 	c := r.Chain
-	return append(notes, fmt.Sprintf("The chain: %s, seed %d, %s accounts, %s transfers, %s blocks, %s MB; sha256 of its blocks %s.",
-		c.Protocol, c.Seed, figures.Count(float64(c.Accounts)), figures.Count(float64(c.Transfers)), figures.Count(float64(c.Blocks)), figures.Megabytes(c.Bytes), c.SHA256),
+	return append(notes,
+		fmt.Sprintf("The chain: %s, seed %d, %s accounts, %s transfers, %s blocks, %s MB; sha256 of its blocks %s.",
+			c.Protocol, c.Seed, figures.Count(float64(c.Accounts)), figures.Count(float64(c.Transfers)),
+			figures.Count(float64(c.Blocks)), figures.Megabytes(c.Bytes), c.SHA256),
 		"What a disk itself writes more (amplification) is not in any figure.")
 }
 

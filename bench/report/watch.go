@@ -46,7 +46,8 @@ func yearRows(t *figures.Table, w *record.Watch) {
 		each, most := c.Bytes/max(c.Number, 1), ""
 		if c.Number == 0 {
 			most = ", at most"
-			t.Notes = append(t.Notes, "There was no checkpoint meanwhile. The term of checkpoints is that of the one before, as if another of its size came at the end: it is less if the next comes later.")
+			t.Notes = append(t.Notes, "There was no checkpoint meanwhile. The term of checkpoints is that of the one "+
+				"before, as if another of its size came at the end: it is less if the next comes later.")
 		}
 		t.Add("checkpoints meanwhile", "", figures.Small(c.Number))
 		t.Add("a checkpoint writes", "MB", figures.Megabytes(int64(each)))
@@ -54,7 +55,8 @@ func yearRows(t *figures.Table, w *record.Watch) {
 		t.Add("written in a year outside checkpoints", "TB", figures.Small(y.Rest))
 		t.Add("written in a year by checkpoints"+most, "TB", figures.Small(y.Checkpoints))
 	} else {
-		t.Notes = append(t.Notes, "A year is the watched time over and over: a time without a checkpoint or a compaction tells too little.")
+		t.Notes = append(t.Notes,
+			"A year is the watched time over and over: a time without a checkpoint or a compaction tells too little.")
 	}
 	t.Add("written in a year", "TB", figures.Small(y.Whole()))
 	if w.Rating > 0 && y.Whole() > 0 {
@@ -72,14 +74,16 @@ func aroundRows(t *figures.Table, w *record.Watch) {
 	} else {
 		t.Notes = append(t.Notes, "The disk under the files is not one that the kernel counts.")
 	}
-	whose := map[string]string{record.NetworkOwn: "of the network that the process is in", record.NetworkShared: "of the whole machine"}[w.Network]
+	whose := map[string]string{record.NetworkOwn: "of the network that the process is in",
+		record.NetworkShared: "of the whole machine"}[w.Network]
 	if whose == "" {
 		t.Notes = append(t.Notes, "The network could not be read.")
 		return
 	}
 	t.Add("network in, "+whose, "KB/s", per(last.NetworkIn))
 	t.Add("network out, "+whose, "KB/s", per(last.NetworkOut))
-	t.Notes = append(t.Notes, "The kernel counts no network by process: the bytes are those of all programs in the same network, without the loopback.")
+	t.Notes = append(t.Notes, "The kernel counts no network by process: the bytes are those of all programs in the "+
+		"same network, without the loopback.")
 }
 
 // filesShown is the most files in the table; the record has all.
@@ -87,8 +91,11 @@ const filesShown = 12
 
 // filesTable is which files were written.
 func filesTable(w *record.Watch) figures.Table {
-	t := figures.Table{Title: "Files that were written", Head: []string{"file", "grew, MB", "occupies more, MB", "changed in place"},
-		How: "Open files and mappings, looked at each 10 s or more rarely. * is a number. Changed in place is the number of looks that found a file changed and no larger. What a mapping wrote shows in the file's time only when the kernel has written it back."}
+	t := figures.Table{Title: "Files that were written",
+		Head: []string{"file", "grew, MB", "occupies more, MB", "changed in place"},
+		How: "Open files and mappings, looked at each 10 s or more rarely. * is a number. Changed in place is the " +
+			"number of looks that found a file changed and no larger. What a mapping wrote shows in the file's time " +
+			"only when the kernel has written it back."}
 	for i, f := range w.Files {
 		if i == filesShown {
 			t.Notes = append(t.Notes, fmt.Sprintf("%d more are in the record.", len(w.Files)-filesShown))
@@ -113,8 +120,10 @@ func watchTable(w *record.Watch) figures.Table {
 	last := w.Samples[len(w.Samples)-1]
 	t := figures.Table{
 		Title: fmt.Sprintf("Process %d", w.PID),
-		How: fmt.Sprintf("%.0f s from %s, %d readings (%s). Private dirty memory and threads are read more rarely: the slowest page walk took %s ms.",
-			last.Seconds, w.Began.UTC().Format("2006-01-02 15:04:05Z"), len(w.Samples), w.Ended, figures.Significant(1000*w.Walk)),
+		How: fmt.Sprintf("%.0f s from %s, %d readings (%s). Private dirty memory and threads are read more rarely: "+
+			"the slowest page walk took %s ms.",
+			last.Seconds, w.Began.UTC().Format("2006-01-02 15:04:05Z"), len(w.Samples), w.Ended,
+			figures.Significant(1000*w.Walk)),
 		Head: []string{"what", "unit", "value"},
 	}
 	per := func(x float64) string { return figures.Small(x / max(last.Seconds, 1e-9)) }

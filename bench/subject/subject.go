@@ -100,7 +100,8 @@ func parse(one, own string) (Subject, error) {
 	}
 	modes := Modes(s.Program)
 	if modes == nil {
-		return s, fmt.Errorf("no program is called %q: tarn[:MODE], nodeos=PATH[:MODE] or opera=PATH[:PRESET]", s.Program)
+		return s, fmt.Errorf("no program is called %q: tarn[:MODE], nodeos=PATH[:MODE] or opera=PATH[:PRESET]",
+			s.Program)
 	}
 	if s.Mode == "" {
 		s.Mode = modes[0]
@@ -145,7 +146,8 @@ func Protocol(all []Subject, asked string) (string, error) {
 			continue
 		}
 		if found != "" && p != found {
-			return "", fmt.Errorf("%s has a chain of %s, not of %s: they cannot be measured beside each other", s.Name, p, found)
+			return "", fmt.Errorf("%s has a chain of %s, not of %s: they cannot be measured beside each other",
+				s.Name, p, found)
 		}
 		found = p
 	}

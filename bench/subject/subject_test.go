@@ -24,7 +24,8 @@ func TestSubjectsAreRead(t *testing.T) {
 	}
 	want := []Subject{
 		{"tarn", Tarn, plain, "mapped_private"}, {"tarn:pebble", Tarn, plain, "pebble"},
-		{"nodeos=" + other + ":mapped_private", Nodeos, other, "mapped_private"}, {"tarn=" + plain + ":heap", Tarn, plain, "heap"},
+		{"nodeos=" + other + ":mapped_private", Nodeos, other, "mapped_private"},
+		{"tarn=" + plain + ":heap", Tarn, plain, "heap"},
 	}
 	for i, w := range want {
 		if i >= len(all) || all[i] != w {
@@ -77,8 +78,10 @@ func TestOneProtocolIsMeasuredAtATime(t *testing.T) {
 	for _, c := range []struct {
 		all         []Subject
 		asked, want string
-	}{{nil, "", Antelope}, {[]Subject{tarn}, "", Antelope}, {[]Subject{tarn, nodeos}, "", Antelope}, {[]Subject{opera, tarn}, "", OperaNet}, {[]Subject{nodeos, tarn, opera}, "", ""},
-		{[]Subject{tarn}, OperaNet, OperaNet}, {[]Subject{tarn, nodeos}, OperaNet, ""}, {[]Subject{tarn}, "bitcoin", ""}} {
+	}{{nil, "", Antelope}, {[]Subject{tarn}, "", Antelope}, {[]Subject{tarn, nodeos}, "", Antelope},
+		{[]Subject{opera, tarn}, "", OperaNet}, {[]Subject{nodeos, tarn, opera}, "", ""},
+		{[]Subject{tarn}, OperaNet, OperaNet}, {[]Subject{tarn, nodeos}, OperaNet, ""},
+		{[]Subject{tarn}, "bitcoin", ""}} {
 		if got, err := Protocol(c.all, c.asked); got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%v: %q, %v, want %q", c.all, got, err, c.want)
 		}

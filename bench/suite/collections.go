@@ -45,7 +45,8 @@ type collection struct {
 	before, after int64 // heap at its begin; live at its end; in bytes, of whole MB
 }
 
-var collectedLine = regexp.MustCompile(`^gc \d+ @([0-9.]+)s .*: ([0-9.]+)\+[0-9.]+\+([0-9.]+) ms clock,.* (\d+)->\d+->(\d+) MB`)
+var collectedLine = regexp.MustCompile(
+	`^gc \d+ @([0-9.]+)s .*: ([0-9.]+)\+[0-9.]+\+([0-9.]+) ms clock,.* (\d+)->\d+->(\d+) MB`)
 
 // collectionsOf finds the collections in a log.
 func collectionsOf(log []byte) (all []collection) {

@@ -25,11 +25,13 @@ gc 15 @4.5s 1%: 0.01+1.2+0.25 ms clock`
 		t.Fatal(err)
 	}
 	// Two thirds of the time begin at 3.33 s: there 2 MB are new for two transfers in half a second.
-	if values[collections] != 3 || values[heap] != 17<<20 || values[pauseLongest] != 0.0005 || values[garbage] != 1<<20 {
+	if values[collections] != 3 || values[heap] != 17<<20 || values[pauseLongest] != 0.0005 ||
+		values[garbage] != 1<<20 {
 		t.Errorf("%v", values)
 	}
 	values = map[string]float64{}
-	if err := collected(dir, int64(len(before)+strings.LastIndex(text, "gc 15")), 4, values); err != nil || len(values) != 0 {
+	if err := collected(dir, int64(len(before)+strings.LastIndex(text, "gc 15")), 4, values); err != nil ||
+		len(values) != 0 {
 		t.Errorf("a program that tells nothing has %v, %v", values, err)
 	}
 	if err := collected(t.TempDir(), 0, 1, values); err == nil {
@@ -46,7 +48,8 @@ func TestADeploymentThatIsRefusedIsAFailure(t *testing.T) {
 	if l := r.Lives[0]; l.Values != nil || !strings.Contains(l.Failure, "deploy contract 1") {
 		t.Errorf("%+v", l)
 	}
-	if l := r.Lives[1]; l.Failure != "" || l.Values["deployments: longest deployment"] <= 0 || l.Commands[len(l.Commands)-1][0] != "GODEBUG=gctrace=1" {
+	if l := r.Lives[1]; l.Failure != "" || l.Values["deployments: longest deployment"] <= 0 ||
+		l.Commands[len(l.Commands)-1][0] != "GODEBUG=gctrace=1" {
 		t.Errorf("%+v", l)
 	}
 	if len(tellsCollections(subject.Subject{Program: subject.Nodeos})) != 0 {

@@ -70,7 +70,8 @@ func (s *server) cycled(ctx context.Context, o record.Options, all []load.Reques
 func answeredWith(r *load.Result, used cost) map[string]float64 {
 	count := float64(r.Answers)
 	return map[string]float64{
-		rate: count / r.Took.Seconds(), half: r.Latencies.Quantile(0.5) / 1e9, nearAll: r.Latencies.Quantile(0.99) / 1e9,
-		each: used.node / count, client: used.client / count,
+		rate: count / r.Took.Seconds(), half: r.Latencies.Quantile(0.5) / 1e9,
+		nearAll: r.Latencies.Quantile(0.99) / 1e9,
+		each:    used.node / count, client: used.client / count,
 	}
 }

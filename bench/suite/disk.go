@@ -35,7 +35,8 @@ func diskSuite() Suite {
 		How: "Transfers at a steady rate over HTTP, then the end of the process. A year is the bytes per second " +
 			"while it serves, and what is written at the end (a checkpoint) once in the time that lies between " +
 			"checkpoints. The device's bytes are those of the whole disk, whoever wrote them, its end included.",
-		Article: "writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, E6, E8, W5, W6)",
+		Article: "writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, " +
+			"E6, E8, W5, W6)",
 		Time:    "--for",
 		Disk:    "the chain, and what is written",
 		options: diskOptions,
@@ -61,8 +62,10 @@ func diskFollowSuite() Suite {
 		Article: "the same, of a node that others make the blocks for",
 		Time:    "--for",
 		Disk:    "the chain, twice, and what is written",
-		options: func(o *record.Options) []Option { return append(diskOptions(o), sourceOption(o), sourceDirOption(o)) },
-		needs:   keepsUp,
+		options: func(o *record.Options) []Option {
+			return append(diskOptions(o), sourceOption(o), sourceDirOption(o))
+		},
+		needs: keepsUp,
 		chart: record.Chart{Metric: running, Title: "bytes written while it follows", Articles: []record.Article{
 			{Name: "article, mapped, 10 to 15 a second (E5)", Value: 4e6},
 			{Name: "article, mapped_private, 10 to 15 a second (E6)", Value: 12e3},
@@ -71,7 +74,9 @@ func diskFollowSuite() Suite {
 			of(bytesUnit, blocksGrew, stateGrew), of(percent, share)),
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
-			return l.behind(ctx, func(from, s *server) error { return writing{l, s, from}.measured(ctx, DiskFollow, found) })
+			return l.behind(ctx, func(from, s *server) error {
+				return writing{l, s, from}.measured(ctx, DiskFollow, found)
+			})
 		},
 	}
 }
@@ -137,7 +142,8 @@ func (w writing) measured(ctx context.Context, suite string, found *findings) er
 	aYear := (perSecond + float64(wrote)/o.Between) * secondsOfYear
 	values := map[string]float64{
 		running: perSecond, atEnd: float64(wrote), year: aYear,
-		blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state), share: used.share(),
+		blocksGrew: float64(after.blocks - before.blocks), stateGrew: float64(after.state - before.state),
+		share: used.share(),
 	}
 	if o.Rating > 0 && aYear > 0 {
 		values[lasts] = o.Rating * 1e12 / aYear

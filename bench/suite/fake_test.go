@@ -93,7 +93,8 @@ func addsOf(dir, keeps string) error {
 	some := map[string]int{}
 	for name, size := range historyAdds {
 		traces := name == "traces" || name == "index"
-		if keeps == string(KeepBoth) || keeps == string(KeepTraces) && traces || keeps == string(KeepStates) && !traces {
+		if keeps == string(KeepBoth) || keeps == string(KeepTraces) && traces ||
+			keeps == string(KeepStates) && !traces {
 			some[name] = size
 		}
 	}
@@ -217,7 +218,8 @@ func (f *fake) Serve(s subject.Subject, dir, snapshot string) (Node, error) {
 		return Node{}, err
 	}
 	url := "http://" + addresses[0]
-	return Node{Args: []string{nodeArgument, "serve", dir, s.Mode, addresses[0], snapshot}, URL: url, Peers: url, Metrics: url + "/metrics"}, nil
+	return Node{Args: []string{nodeArgument, "serve", dir, s.Mode, addresses[0], snapshot}, URL: url, Peers: url,
+		Metrics: url + "/metrics"}, nil
 }
 
 func (f *fake) Source(s subject.Subject, dir string) (Node, error) { return f.Serve(s, dir, "") }
@@ -278,7 +280,8 @@ func (f *fake) Logs(dir string) LogBytes {
 		}
 		return info.Size()
 	}
-	return LogBytes{Blocks: size("block"), Actions: size("actions"), Rows: size("rows"), Traces: size("traces"), Index: size("index")}
+	return LogBytes{Blocks: size("block"), Actions: size("actions"), Rows: size("rows"), Traces: size("traces"),
+		Index: size("index")}
 }
 
 func (f *fake) TraceQuestions(url string, seed uint64, count int) (blocks, transactions []load.Request, err error) {
@@ -406,9 +409,14 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"}, warm: time.Millisecond, quiet: 50 * time.Millisecond, speed: func() float64 { return 0.05 }, Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) }, Command: []string{"tarn", "bench"},
-		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4, Rate: 100, For: 0.1, Between: 3600,
-			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100, LoadFor: 0.1, Clients: 2, Deployments: 2, DeployEvery: 0.05, Memory: 384}}
+	c := Config{Source: subject.Subject{Name: "the source", Program: subject.Tarn, Path: own, Mode: "heap"},
+		warm: time.Millisecond, quiet: 50 * time.Millisecond, speed: func() float64 { return 0.05 },
+		Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) },
+		Command: []string{"tarn", "bench"},
+		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4,
+			Rate: 100, For: 0.1, Between: 3600,
+			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100,
+			LoadFor: 0.1, Clients: 2, Deployments: 2, DeployEvery: 0.05, Memory: 384}}
 	for _, mode := range modes {
 		name := "tarn:" + mode
 		c.Subjects = append(c.Subjects, subject.Subject{Name: name, Program: subject.Tarn, Path: own, Mode: mode})

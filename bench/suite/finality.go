@@ -29,7 +29,8 @@ func finalitySuite() Suite {
 		Name: Finality,
 		How: "Four nodes, all of the subject and connected with each other, share the chain's finalizers. The first " +
 			"makes the blocks, and takes transfers at the rate. A block's time counts from when that node first shows " +
-			"it as its newest until a node shows it as final, for each of the four; all are asked every 5 ms. They share the processors.",
+			"it as its newest until a node shows it as final, for each of the four; all are asked every 5 ms. They " +
+			"share the processors.",
 		Article: "–",
 		Time:    "--peer-for",
 		Disk:    "the chain, four times",

@@ -40,14 +40,16 @@ func TestADiskThatGetsFullEndsTheRun(t *testing.T) {
 	}}, []string{Import, Recording}, 2, "heap", "mapped")
 	c.Dir, c.Free = filepath.Join(disk, "nodes"), 8<<20
 	r, err := Run(t.Context(), c)
-	if !full || !errors.Is(err, ErrSpace) || r == nil || r.Ended != record.EndFailed || !strings.Contains(err.Error(), "before import is measured on tarn:mapped") {
+	if !full || !errors.Is(err, ErrSpace) || r == nil || r.Ended != record.EndFailed ||
+		!strings.Contains(err.Error(), "before import is measured on tarn:mapped") {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	nothingIsLeft(t, c)
 	if got := r.Values(Import, "tarn:heap", took); len(got) != 1 {
 		t.Errorf("the import that was whole is not there: %v", got)
 	}
-	if last := r.Lives[len(r.Lives)-1]; len(r.Lives) != 2 || last.Suite != Recording || last.Values != nil || !strings.Contains(last.Failure, "no space left") {
+	if last := r.Lives[len(r.Lives)-1]; len(r.Lives) != 2 || last.Suite != Recording || last.Values != nil ||
+		!strings.Contains(last.Failure, "no space left") {
 		t.Errorf("%d lives, the last: %+v", len(r.Lives), last)
 	}
 	again(t, r)

@@ -25,7 +25,8 @@ func historiesSuite() Suite {
 		needs:   keeps,
 		chart:   record.Chart{Metric: took, Title: "time to replay the chain with histories"},
 		metrics: counts(inParts(replay, string(KeepNothing)), inParts(list(replay, ofTraces()), string(KeepTraces)),
-			inParts(list(replay, ofStates()), string(KeepStates)), inParts(list(replay, ofStates(), ofTraces()), string(KeepBoth))),
+			inParts(list(replay, ofStates()), string(KeepStates)),
+			inParts(list(replay, ofStates(), ofTraces()), string(KeepBoth))),
 		run: runHistories,
 	}
 }
@@ -63,7 +64,8 @@ func replayOnce(ctx context.Context, l *life, what Choice, values map[string]flo
 		if err != nil {
 			return err
 		}
-		values[took], values[processor], values[written] = last.Sub(s.began).Seconds(), now.CPU().Seconds(), float64(now.Disk.Net())
+		values[took], values[processor], values[written] = last.Sub(s.began).Seconds(), now.CPU().Seconds(),
+			float64(now.Disk.Net())
 		return nil
 	})
 	if err == nil {

@@ -16,11 +16,16 @@ func TestHistoriesAreCountedByWhatIsInThem(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	want := map[string]int{
-		Histories + "/traces: written": 11 << 20, Histories + "/state history: written": 6 << 20, Histories + "/both: written": 17 << 20,
-		Histories + "/state history: actions": 2 << 20, Histories + "/both: rows": 4 << 20, Histories + "/traces: traces": 5 << 20, Histories + "/both: index of transactions": 6 << 20,
-		Recording + "/nothing: written": 4 << 20, Recording + "/nothing: blocks grew": 1 << 20, Recording + "/nothing: the rest": 3 << 20,
-		Recording + "/both: written": 21 << 20, Recording + "/both: actions": 2 << 20, Recording + "/both: rows": 4 << 20, Recording + "/both: traces": 5 << 20,
-		Recording + "/both: index of transactions": 6 << 20, Recording + "/both: the rest": 3 << 20, Recording + "/both: the rest, each": (3 << 20) / 9,
+		Histories + "/traces: written": 11 << 20, Histories + "/state history: written": 6 << 20,
+		Histories + "/both: written":          17 << 20,
+		Histories + "/state history: actions": 2 << 20, Histories + "/both: rows": 4 << 20,
+		Histories + "/traces: traces": 5 << 20, Histories + "/both: index of transactions": 6 << 20,
+		Recording + "/nothing: written": 4 << 20, Recording + "/nothing: blocks grew": 1 << 20,
+		Recording + "/nothing: the rest": 3 << 20,
+		Recording + "/both: written":     21 << 20, Recording + "/both: actions": 2 << 20,
+		Recording + "/both: rows": 4 << 20, Recording + "/both: traces": 5 << 20,
+		Recording + "/both: index of transactions": 6 << 20, Recording + "/both: the rest": 3 << 20,
+		Recording + "/both: the rest, each": (3 << 20) / 9,
 	}
 	for name, size := range want {
 		suite, key, _ := strings.Cut(name, "/")
@@ -38,7 +43,8 @@ func TestAHistoryThatIsNotThereIsAFailure(t *testing.T) {
 	c := config(t, &fake{}, []string{Histories}, 1, "heap")
 	c.Network = forgetting{c.Network.(*fake)}
 	r, err := Run(t.Context(), c)
-	if err != nil || len(r.Lives) != 1 || r.Lives[0].Values != nil || !strings.Contains(r.Lives[0].Failure, "there are no files of histories") {
+	if err != nil || len(r.Lives) != 1 || r.Lives[0].Values != nil ||
+		!strings.Contains(r.Lives[0].Failure, "there are no files of histories") {
 		t.Errorf("%+v, %v", r, err)
 	}
 	nothingIsLeft(t, c)

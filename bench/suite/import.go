@@ -38,7 +38,8 @@ func runImport(ctx context.Context, l *life, found *findings) error {
 	defer os.RemoveAll(dir)
 	cpu, disk, _ := c.Total()
 	found.keep(Import, c, map[string]float64{
-		took: length.Seconds(), processor: cpu.Seconds(), written: float64(disk.Net()), onDisk: float64(stateBytes(dir)),
+		took: length.Seconds(), processor: cpu.Seconds(), written: float64(disk.Net()),
+		onDisk: float64(stateBytes(dir)),
 	})
 	return nil
 }

@@ -174,7 +174,9 @@ func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of s
 }
 
 // begun starts a node, and does not wait for an answer.
-func (l *life) begun(patience time.Duration, of subject.Subject, dir string, how func() (Node, error)) (*server, error) {
+func (l *life) begun(
+	patience time.Duration, of subject.Subject, dir string, how func() (Node, error),
+) (*server, error) {
 	n, err := how()
 	if err != nil {
 		return nil, err

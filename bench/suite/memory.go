@@ -60,7 +60,8 @@ func runMemory(ctx context.Context, l *life, found *findings) error {
 func limited(ctx context.Context, l *life, s *server, size int64, found *findings) error {
 	values := parts{}
 	maps.Copy(values.of(Start), map[string]float64{
-		took: s.ready.Seconds(), onDisk: float64(size), read: float64(s.first.Disk.Read), faults: float64(s.first.MajorFaults),
+		took: s.ready.Seconds(), onDisk: float64(size), read: float64(s.first.Disk.Read),
+		faults: float64(s.first.MajorFaults),
 	})
 	if err := askAndSend(ctx, l, s, values); err != nil {
 		return err

@@ -108,7 +108,8 @@ func TestTheGroupLimitsANode(t *testing.T) {
 		t.Skipf("with swap a process gets more than the group's memory: %q, %v", text, err)
 	}
 	r, err := Run(t.Context(), c)
-	if err != nil || len(r.Lives) != 1 || !strings.Contains(r.Lives[0].Failure, "with 64 MB of memory for a state of 83 MB") || !strings.Contains(r.Lives[0].Failure, "killed") {
+	if err != nil || len(r.Lives) != 1 || !strings.Contains(r.Lives[0].Failure,
+		"with 64 MB of memory for a state of 83 MB") || !strings.Contains(r.Lives[0].Failure, "killed") {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	nothingIsLeft(t, c)

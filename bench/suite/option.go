@@ -79,25 +79,34 @@ func runOptions(o *record.Options) []Option {
 func chainOptions(o *record.Options) []Option {
 	return []Option{
 		{"accounts", "accounts of the chain", &o.Accounts,
-			wrongIf(o.Accounts < 2 || o.Accounts > accountsMost, "%d accounts: from 2 to %d", o.Accounts, accountsMost)},
+			wrongIf(o.Accounts < 2 || o.Accounts > accountsMost, "%d accounts: from 2 to %d",
+				o.Accounts, accountsMost)},
 		{"transfers", "transfers of the chain", &o.Work,
 			wrongIf(o.Work < 1 || o.Work > workMost, "%d transfers in the chain: from 1 to %d", o.Work, workMost)},
 		{"block-transfers",
-			"transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are", &o.PerBlock,
+			"transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are",
+			&o.PerBlock,
 			wrongIf(o.PerBlock < 0 || o.PerBlock > blockMost,
-				"%d transfers in a block of the chain: from 1 to %d, or 0 for the usual number", o.PerBlock, blockMost)},
+				"%d transfers in a block of the chain: from 1 to %d, or 0 for the usual number",
+				o.PerBlock, blockMost)},
 		{"transaction-transfers", "transfers in each transaction of the chain, of Antelope; 0: one", &o.PerTransaction,
 			wrongIf(o.PerTransaction < 0 || o.PerTransaction > transactionMost,
-				"%d transfers in a transaction of the chain: from 1 to %d, or 0 for one", o.PerTransaction, transactionMost)},
+				"%d transfers in a transaction of the chain: from 1 to %d, or 0 for one",
+				o.PerTransaction, transactionMost)},
 		{"keys", "keys that the chain's accounts have, of Antelope; 0: one", &o.Keys,
-			wrongIf(o.Keys < 0 || o.Keys > o.Accounts, "%d keys: from 1 to the number of accounts, or 0 for one", o.Keys)},
+			wrongIf(o.Keys < 0 || o.Keys > o.Accounts, "%d keys: from 1 to the number of accounts, or 0 for one",
+				o.Keys)},
 		{"empty-blocks", "blocks without transfers at the end of the chain, of Antelope", &o.Empty,
 			wrongIf(o.Empty < 0 || o.Empty > emptyMost, "%d empty blocks: from 0 to %d", o.Empty, emptyMost)},
-		{"slot-transactions", "transactions at the end of the chain, of Opera, that fill 300 fresh slots each", &o.Slots,
-			wrongIf(o.Slots < 0 || o.Slots > slotsMost, "%d transactions that fill slots: from 0 to %d", o.Slots, slotsMost)},
+		{"slot-transactions", "transactions at the end of the chain, of Opera, that fill 300 fresh slots each",
+			&o.Slots,
+			wrongIf(o.Slots < 0 || o.Slots > slotsMost, "%d transactions that fill slots: from 0 to %d",
+				o.Slots, slotsMost)},
 		{"rows", "megabytes of rows in a table of the chain's state, of Antelope, that it be large", &o.Rows,
 			wrongIf(o.Rows < 0 || o.Rows > rowsMost, "%d MB of rows: from 0 to %d", o.Rows, rowsMost)},
-		{"finalizers", "finalizers of the chain, of Antelope, which goes over to Savanna's rules before its transfers; 0: Leap's rules",
+		{"finalizers",
+			"finalizers of the chain, of Antelope, which goes over to Savanna's rules before its transfers; 0: " +
+				"Leap's rules",
 			&o.Finalizers, wrongIf(o.Finalizers < 0 || o.Finalizers > finalizersMost,
 				"%d finalizers: from 1 to %d, or 0 for a chain of Leap's rules", o.Finalizers, finalizersMost)},
 		{"blocks", "folder with the blocks of a recorded chain, in place of one that is made: " +
@@ -114,7 +123,8 @@ func pushOption(o *record.Options) Option {
 
 func connectionsOption(o *record.Options) Option {
 	return Option{"connections", "connections of push, rpc, calls, traces, memory and replicas", &o.Connect,
-		wrongIf(o.Connect < 1 || o.Connect > connectionsMost, "%d connections: from 1 to %d", o.Connect, connectionsMost)}
+		wrongIf(o.Connect < 1 || o.Connect > connectionsMost, "%d connections: from 1 to %d",
+			o.Connect, connectionsMost)}
 }
 
 // rateOption is that of transfers. Without any a node is idle, which some suites measure.
@@ -166,12 +176,14 @@ func loadOption(o *record.Options) Option {
 
 // loadForOption is held against the rate with [loadOption].
 func loadForOption(o *record.Options) Option {
-	return Option{"load-for", "how long the load of each part of recording, streams and replicas takes", Seconds{&o.LoadFor}, nil}
+	return Option{"load-for", "how long the load of each part of recording, streams and replicas takes",
+		Seconds{&o.LoadFor}, nil}
 }
 
 func sourceOption(o *record.Options) Option {
 	return Option{"source",
-		"subject that gives the blocks in sync, window, syncing, kill-sync, peer, disk-follow and fleet; default this program",
+		"subject that gives the blocks in sync, window, syncing, kill-sync, peer, disk-follow and fleet; default " +
+			"this program",
 		&o.Source, nil}
 }
 

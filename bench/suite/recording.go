@@ -34,8 +34,9 @@ func recordingSuite() Suite {
 		options: func(o *record.Options) []Option { return []Option{loadOption(o), loadForOption(o)} },
 		needs:   loads,
 		chart:   record.Chart{Metric: written, Title: "bytes written while transfers come"},
-		metrics: counts(inParts(grew, string(KeepNothing)), inParts(list(grew, ofStates(), ofTraces()), string(KeepBoth))),
-		run:     runRecording,
+		metrics: counts(inParts(grew, string(KeepNothing)),
+			inParts(list(grew, ofStates(), ofTraces()), string(KeepBoth))),
+		run: runRecording,
 	}
 }
 
@@ -62,7 +63,9 @@ func recordOnce(ctx context.Context, l *life, what Choice, values map[string]flo
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	ended, err := keeping(ctx, l, dir, what, l.serve, func(s *server) error { return countOnce(ctx, l, s, what, values) })
+	ended, err := keeping(ctx, l, dir, what, l.serve, func(s *server) error {
+		return countOnce(ctx, l, s, what, values)
+	})
 	if err == nil {
 		values[private] = mostPrivate(ended.Samples())
 	}
@@ -94,8 +97,10 @@ func countOnce(ctx context.Context, l *life, s *server, what Choice, values map[
 		return fmt.Errorf("none of %d transfers got into a block", pace.Sent)
 	}
 	rest := float64(used.wrote - grew.Blocks - grew.histories() - words)
-	values[taken], values[lost], values[written] = float64(pace.Taken), float64(pace.Sent-pace.Taken), float64(used.wrote)
-	values[blocksGrew], values[logGrew], values[others], values[othersEach] = float64(grew.Blocks), float64(words), rest, rest/float64(pace.Taken)
+	values[taken], values[lost], values[written] = float64(pace.Taken), float64(pace.Sent-pace.Taken),
+		float64(used.wrote)
+	values[blocksGrew], values[logGrew], values[others], values[othersEach] = float64(grew.Blocks), float64(words),
+		rest, rest/float64(pace.Taken)
 	values[share] = used.share()
 	grew.put(what, values)
 	return nil

@@ -42,8 +42,8 @@ func replicasSuite() Suite {
 		How: "A node makes blocks of transfers that a peer sends at the load's rate: alone; with three servers of NATS, " +
 			"which are in the bench's process, and a replica; and while the replica answers questions at a rate. How far " +
 			"the replica is behind is the time from when the node first shows a block to when the replica does, both " +
-			"asked every five milliseconds. The processor's time is that of a transfer, with all that comes with it. At " +
-			"last both answer questions over connections, one after the other, without transfers. All share the " +
+			"asked every five milliseconds. The processor's time is that of a transfer, with all that comes with it. " +
+			"At last both answer questions over connections, one after the other, without transfers. All share the " +
 			"processors.",
 		Article: "–",
 		Time:    "three times --load-for, twice --ask-for",

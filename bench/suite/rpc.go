@@ -37,7 +37,8 @@ func rpcSuite() Suite {
 		},
 		needs: asks,
 		chart: record.Chart{Metric: rate, Title: "questions answered in a second"},
-		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client), of(percent, openShare),
+		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client),
+			of(percent, openShare),
 			of(seconds, openHalf, openNearAll, openLongest), of(bytesUnit, read, written)),
 		collect: []collector{threadsOf(), privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
@@ -83,7 +84,8 @@ func answer(ctx context.Context, l *life, s *server, found *findings) error {
 		openNearAll: open.Latencies.Quantile(0.99) / 1e9, openLongest: longestMean(open.Windows),
 		read: float64(after.Disk.Read - before.Disk.Read), written: float64(after.Disk.Net() - before.Disk.Net()),
 	})
-	found.keep(RPC, s.Child, values).Waits = append(waits("connections", closed.Windows), waits("rate", open.Windows)...)
+	found.keep(RPC, s.Child, values).Waits = append(waits("connections", closed.Windows),
+		waits("rate", open.Windows)...)
 	return nil
 }
 

@@ -130,7 +130,8 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		r.run.Subjects = append(r.run.Subjects, record.Subject{Name: s.Name, Program: s.Program, Path: s.Path, SHA256: sums[s.Path], Version: version, Mode: s.Mode})
+		r.run.Subjects = append(r.run.Subjects, record.Subject{Name: s.Name, Program: s.Program, Path: s.Path,
+			SHA256: sums[s.Path], Version: version, Mode: s.Mode})
 	}
 	r.run.Chain, err = r.config.Network.Chain(ctx, func(line string) { r.tell("%s", line) })
 	return err
@@ -166,13 +167,15 @@ func (r *runner) rounds(ctx context.Context) error {
 	var again []subject.Subject
 	longest := time.Duration(0)
 	enough := func() bool {
-		return r.config.Options.Limit > 0 && time.Since(r.run.Began)+longest > time.Duration(r.config.Options.Limit*float64(time.Second))
+		return r.config.Options.Limit > 0 &&
+			time.Since(r.run.Began)+longest > time.Duration(r.config.Options.Limit*float64(time.Second))
 	}
 	round := 1
 	for ; round <= r.config.Options.Rounds; round++ {
 		if round > 1 && enough() {
 			r.run.Ended = record.EndTime
-			r.run.Left = append(r.run.Left, fmt.Sprintf("%d of %d rounds, for want of time", r.config.Options.Rounds-round+1, r.config.Options.Rounds))
+			r.run.Left = append(r.run.Left, fmt.Sprintf("%d of %d rounds, for want of time",
+				r.config.Options.Rounds-round+1, r.config.Options.Rounds))
 			return nil
 		}
 		begin := time.Now()
@@ -188,7 +191,8 @@ func (r *runner) rounds(ctx context.Context) error {
 	}
 	for i, s := range again {
 		if enough() {
-			r.run.Left = append(r.run.Left, fmt.Sprintf("%d pairs that the machine's changing speed made unlike, once more", len(again)-i))
+			r.run.Left = append(r.run.Left,
+				fmt.Sprintf("%d pairs that the machine's changing speed made unlike, once more", len(again)-i))
 			return nil
 		}
 		pair := []subject.Subject{r.config.Subjects[0], s}
@@ -250,7 +254,8 @@ func (r *runner) live(ctx context.Context, l *life, s Suite, wanted []string) {
 	after := r.config.speed()
 	for _, name := range wanted {
 		kept := found.of(name)
-		kept.Suite, kept.Round, kept.Subject, kept.Began, kept.Commands = name, l.round, l.subject.Name, began, l.commands
+		kept.Suite, kept.Round, kept.Subject, kept.Began, kept.Commands = name, l.round, l.subject.Name,
+			began, l.commands
 		kept.CalibrationBefore, kept.CalibrationAfter, kept.Others = before, after, others
 		if kept.Values == nil && err != nil {
 			kept.Failure = err.Error()
@@ -277,7 +282,9 @@ func (r *runner) unsteady(round int) (again []subject.Subject) {
 		}
 		if ratio := speed(l) / of; ratio > 1+steadyWithin || ratio < 1/(1+steadyWithin) {
 			r.run.Lives[i].Unsteady = true
-			s := r.config.Subjects[slices.IndexFunc(r.config.Subjects, func(s subject.Subject) bool { return s.Name == l.Subject })]
+			s := r.config.Subjects[slices.IndexFunc(r.config.Subjects, func(s subject.Subject) bool {
+				return s.Name == l.Subject
+			})]
 			if !slices.Contains(again, s) {
 				again = append(again, s)
 			}

@@ -24,7 +24,8 @@ func within2(got, want float64) bool { return math.Abs(got-want) <= want/50 }
 
 func TestEverySuiteOfARunHasAllItsValues(t *testing.T) {
 	f := &fake{}
-	all := slices.DeleteFunc(names(), func(name string) bool { return name == Memory || name == MemorySnapshot }) // which have tests of their own
+	// which have tests of their own
+	all := slices.DeleteFunc(names(), func(name string) bool { return name == Memory || name == MemorySnapshot })
 	c := config(t, f, all, 2, "heap", "mapped")
 	r, err := Run(t.Context(), c)
 	if err != nil || r.Ended != record.EndWhole {
@@ -77,14 +78,16 @@ func TestWhatAKillLosesIsCounted(t *testing.T) {
 	}
 	nothingIsLeft(t, c)
 	sent := float64(c.Options.Push + lastTransfers)
-	if kept, gone := r.Values(Kill, "tarn:heap", forgotten), r.Values(Kill, "tarn:forgetting", forgotten); len(kept) != 1 || kept[0] != 0 || len(gone) != 1 || gone[0] != sent {
+	if kept, gone := r.Values(Kill, "tarn:heap", forgotten), r.Values(Kill,
+		"tarn:forgetting", forgotten); len(kept) != 1 || kept[0] != 0 || len(gone) != 1 || gone[0] != sent {
 		t.Errorf("%v and %v of %v transfers lost", kept, gone, sent)
 	}
 	if gone := r.Values(KillSync, "tarn:heap", blocksLost); len(gone) != 1 || gone[0] < 1 || gone[0] > fakeBlocks {
 		t.Errorf("%v blocks lost", gone)
 	}
 	for _, l := range r.Lives {
-		if l.Subject == "tarn:refusing" && l.Suite == Kill && !strings.Contains(l.Failure, "50 of 50 transfers were not taken") {
+		if l.Subject == "tarn:refusing" && l.Suite == Kill &&
+			!strings.Contains(l.Failure, "50 of 50 transfers were not taken") {
 			t.Errorf("%+v", l)
 		}
 	}
@@ -176,7 +179,8 @@ func TestASnapshotsCurveIsOfTheNodeThatBeganWithIt(t *testing.T) {
 		t.Errorf("the start from it: %v", l.Values)
 	}
 	if last := l.Samples[len(l.Samples)-1]; !within2(float64(last.Written), loadWrites+endWrites) {
-		t.Errorf("the curve ends with %d bytes written, the node that began with the snapshot wrote %d", last.Written, loadWrites+endWrites)
+		t.Errorf("the curve ends with %d bytes written, the node that began with the snapshot wrote %d",
+			last.Written, loadWrites+endWrites)
 	}
 }
 
@@ -187,7 +191,8 @@ func TestWhatFailsIsARowAndOthersGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothingIsLeft(t, c)
-	why := map[string]string{"tarn:broken": "this mode is broken", "tarn:refusing": "50 of 50 requests were not taken", "tarn:forgetful": "of the chain's 12: it did not take all of it"}
+	why := map[string]string{"tarn:broken": "this mode is broken", "tarn:refusing": "50 of 50 requests were not taken",
+		"tarn:forgetful": "of the chain's 12: it did not take all of it"}
 	for _, l := range r.Lives {
 		want := why[l.Subject]
 		if l.Suite == Import && l.Subject != "tarn:broken" || l.Suite == Start && l.Subject == "tarn:refusing" {
@@ -223,7 +228,8 @@ func TestALimitOfTimeLeavesRoundsOut(t *testing.T) {
 	c := config(t, &fake{}, []string{Import}, 50, "heap")
 	c.Options.Limit = 0.001
 	r, err := Run(t.Context(), c)
-	if err != nil || r.Ended != record.EndTime || len(r.Lives) != 1 || !slices.ContainsFunc(r.Left, func(s string) bool { return strings.Contains(s, "49 of 50 rounds") }) {
+	if err != nil || r.Ended != record.EndTime || len(r.Lives) != 1 ||
+		!slices.ContainsFunc(r.Left, func(s string) bool { return strings.Contains(s, "49 of 50 rounds") }) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -232,7 +238,8 @@ func TestPairsOfTwoSpeedsAreMarked(t *testing.T) {
 	c := config(t, &fake{}, []string{Import}, 1, "heap", "mapped", "locked")
 	r := &runner{config: c, run: &record.Run{}}
 	life := func(subject string, round int, speed float64) {
-		r.run.Lives = append(r.run.Lives, record.Life{Suite: Import, Subject: subject, Round: round, CalibrationBefore: speed, CalibrationAfter: speed, Began: time.Now()})
+		r.run.Lives = append(r.run.Lives, record.Life{Suite: Import, Subject: subject, Round: round,
+			CalibrationBefore: speed, CalibrationAfter: speed, Began: time.Now()})
 	}
 	life("tarn:heap", 1, 0.050)
 	life("tarn:mapped", 1, 0.054)
@@ -241,7 +248,8 @@ func TestPairsOfTwoSpeedsAreMarked(t *testing.T) {
 	life("tarn:locked", 1, 0.010)
 	r.run.Lives[4].Failure = "it ended"
 	again := r.unsteady(1)
-	if len(again) != 1 || again[0].Mode != "locked" || r.run.Lives[1].Unsteady || !r.run.Lives[2].Unsteady || r.run.Lives[3].Unsteady || r.run.Lives[4].Unsteady {
+	if len(again) != 1 || again[0].Mode != "locked" || r.run.Lives[1].Unsteady || !r.run.Lives[2].Unsteady ||
+		r.run.Lives[3].Unsteady || r.run.Lives[4].Unsteady {
 		t.Errorf("%+v of %+v", again, r.run.Lives)
 	}
 }

@@ -47,10 +47,11 @@ func setcodeSuite() Suite {
 						o.Deployments, o.DeployEvery, deploymentsMost, loadForMost)},
 				{"deploy-every", "time from one deployment in setcode to the next", Seconds{&o.DeployEvery}, nil}}
 		},
-		needs:   deploys,
-		chart:   record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of them within"},
-		metrics: counts(inParts(still, noDeployment), inParts(list(still, of(seconds, deployHalf, deployLongest)), deploying)),
-		run:     runSetcode,
+		needs: deploys,
+		chart: record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of them within"},
+		metrics: counts(inParts(still, noDeployment),
+			inParts(list(still, of(seconds, deployHalf, deployLongest)), deploying)),
+		run: runSetcode,
 	}
 }
 

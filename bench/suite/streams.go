@@ -36,8 +36,9 @@ func streamsSuite() Suite {
 		Time:    "three times --load-for",
 		Disk:    "the chain, its history, and what is written",
 		options: func(o *record.Options) []Option {
-			return []Option{loadOption(o), loadForOption(o), {"clients", "clients in the last part of streams", &o.Clients,
-				wrongIf(o.Clients < 1 || o.Clients > clientsMost, "%d clients: from 1 to %d", o.Clients, clientsMost)}}
+			return []Option{loadOption(o), loadForOption(o),
+				{"clients", "clients in the last part of streams", &o.Clients,
+					wrongIf(o.Clients < 1 || o.Clients > clientsMost, "%d clients: from 1 to %d", o.Clients, clientsMost)}}
 		},
 		needs: streams,
 		chart: record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of them within"},

@@ -23,8 +23,9 @@ type Suite struct {
 	Time    string // of one life
 	Disk    string // that a subject takes, besides its state
 
-	options func(*record.Options) []Option                // that it reads, besides those of every run; nil for none
-	check   func(record.Options) error                    // what is wrong with options that are right alone; nil for nothing
+	options func(*record.Options) []Option // that it reads, besides those of every run; nil for none
+	// what is wrong with options that are right alone; nil for nothing
+	check   func(record.Options) error
 	needs   func(Network) bool                            // what the network must be able to; nil for anything
 	grouped bool                                          // its nodes run in a control group
 	metrics func(Network) []record.Metric                 // of each life, but for the collectors'

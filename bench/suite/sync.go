@@ -163,7 +163,8 @@ func (p progress) enough(length time.Duration) error {
 			"a longer one is made with --transfers, a recorded one is named with --blocks",
 			p.took.Round(time.Millisecond), length)
 	case p.last == p.first:
-		return fmt.Errorf("the chain was whole at the first question, at block %d: a longer one is made with --transfers",
+		return fmt.Errorf(
+			"the chain was whole at the first question, at block %d: a longer one is made with --transfers",
 			p.last)
 	}
 	return nil

@@ -31,7 +31,8 @@ func tracesSuite() Suite {
 		options: func(o *record.Options) []Option { return []Option{connectionsOption(o), askForOption(o)} },
 		needs:   traces,
 		chart:   record.Chart{Metric: rate, Title: "answers in a second, of traces"},
-		metrics: counts(inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client), of(bytesUnit, private)),
+		metrics: counts(inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client),
+			of(bytesUnit, private)),
 			askBlocks, askTransactions)),
 		run: runTraces,
 	}

@@ -18,8 +18,9 @@ func windowSuite() Suite {
 		Time:    "--window",
 		Disk:    "the chain, twice",
 		options: func(o *record.Options) []Option {
-			return []Option{sourceOption(o), {"window", "time of window, in which the chain must not end", Seconds{&o.Window},
-				wrongIf(!(o.Window > 0), "a window of %g s: above 0", o.Window)}}
+			return []Option{sourceOption(o),
+				{"window", "time of window, in which the chain must not end", Seconds{&o.Window},
+					wrongIf(!(o.Window > 0), "a window of %g s: above 0", o.Window)}}
 		},
 		needs: follows,
 		chart: record.Chart{Metric: blocks, Title: "blocks that came in the time"},

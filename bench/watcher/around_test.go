@@ -68,8 +68,9 @@ func TestWhatDdWritesIsMeasured(t *testing.T) {
 	const size = 48 << 20
 	for _, how := range []string{"oflag=direct", "conv=fsync"} {
 		to := filepath.Join(t.TempDir(), "to")
-		c, err := Start(Command{Path: "dd", Args: []string{"if=/dev/zero", "of=" + to, "bs=1M", fmt.Sprint("count=", size>>20), how},
-			Log: filepath.Join(t.TempDir(), "log"), Every: 50 * time.Millisecond})
+		c, err := Start(Command{Path: "dd",
+			Args: []string{"if=/dev/zero", "of=" + to, "bs=1M", fmt.Sprint("count=", size>>20), how},
+			Log:  filepath.Join(t.TempDir(), "log"), Every: 50 * time.Millisecond})
 		if err != nil {
 			t.Skip("there is no dd here:", err)
 		}

@@ -181,12 +181,14 @@ func lastWords(name string) string {
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	last := lines[max(0, len(lines)-3):]
-	if errs := slices.DeleteFunc(slices.Clone(last), func(line string) bool { return !strings.HasPrefix(strings.ToLower(line), "error") }); len(errs) > 0 {
+	if errs := slices.DeleteFunc(slices.Clone(last),
+		func(line string) bool { return !strings.HasPrefix(strings.ToLower(line), "error") }); len(errs) > 0 {
 		last = errs
 	}
 	for i, line := range last {
 		if len(line) > lineLength { // what happened stands at its begin, why at its end
-			last[i] = strings.ToValidUTF8(line[:lineLength/2], "") + " … " + strings.ToValidUTF8(line[len(line)-lineLength/2:], "")
+			last[i] = strings.ToValidUTF8(line[:lineLength/2], "") + " … " +
+				strings.ToValidUTF8(line[len(line)-lineLength/2:], "")
 		}
 	}
 	return strings.Join(last, " | ")

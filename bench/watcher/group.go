@@ -26,7 +26,8 @@ func NewGroup(limit int64) (_ *Group, err error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make a control group with %d MB of memory, which takes root and the controller for it: %w", limit/1e6, err)
+		return nil, fmt.Errorf(
+			"make a control group with %d MB of memory, which takes root and the controller for it: %w", limit/1e6, err)
 	}
 	return &Group{dir}, nil
 }

@@ -35,7 +35,8 @@ type Watcher struct {
 	ByName  map[string]float64 // CPU seconds by thread name, of those that ran at the last walk
 	Walk    time.Duration      // the slowest walk of the page table
 	Peak    int64              // the most that was resident since the process began, in bytes
-	Device  string             // a folder on the disk whose bytes are in the samples, with Around; "" if none is counted
+	// a folder on the disk whose bytes are in the samples, with Around; "" if none is counted
+	Device string
 
 	options Options
 	first   probe.Process

@@ -252,10 +252,12 @@ func TestAFailureSaysTheLastWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), "exit status 3") {
+	if err := c.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") ||
+		!strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("%v", err)
 	}
-	if _, err := Start(Command{Path: "/nonexistent/program", Log: filepath.Join(t.TempDir(), "log"), Every: time.Second}); err == nil {
+	if _, err := Start(Command{Path: "/nonexistent/program", Log: filepath.Join(t.TempDir(), "log"),
+		Every: time.Second}); err == nil {
 		t.Error("a program that is not there starts")
 	}
 }

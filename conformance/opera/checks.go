@@ -101,7 +101,8 @@ func (n *network) check(words []string) (string, error) {
 	if e.SelfParent() != nil {
 		selfParent = parents[0]
 	}
-	return sayings(basiccheck.New().Validate(&e), epochcheck.New(n).Validate(&e), parentscheck.New().Validate(&e, parents),
+	return sayings(basiccheck.New().Validate(&e), epochcheck.New(n).Validate(&e),
+		parentscheck.New().Validate(&e, parents),
 		gaspowercheck.New(n).Validate(&e, selfParent), n.heavy().ValidateEvent(&e)), nil
 }
 

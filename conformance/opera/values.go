@@ -48,7 +48,8 @@ var values = map[string]func(raw []byte) (string, error){
 	"ev": func(raw []byte) (string, error) {
 		var v inter.LlrSignedEpochVote
 		err := rlp.DecodeBytes(raw, &v)
-		return fmt.Sprintf("%s %x %x", again(&v), v.CalcPayloadHash().Bytes(), v.Signed.Locator.HashToSign().Bytes()), err
+		return fmt.Sprintf("%s %x %x", again(&v), v.CalcPayloadHash().Bytes(),
+			v.Signed.Locator.HashToSign().Bytes()), err
 	},
 	"block": func(raw []byte) (string, error) {
 		var v ibr.LlrIdxFullBlockRecord

@@ -52,7 +52,8 @@ func alternatives() []alternative {
 	var all []alternative
 	for _, p := range tree.Programs() {
 		a := alternative{Name: p,
-			Slaves: []slave{{"/usr/share/man/man1/" + p + ".1.gz", p + ".1.gz", "/usr/share/man/man1/tarn-" + p + ".1.gz"}}}
+			Slaves: []slave{{"/usr/share/man/man1/" + p + ".1.gz", p + ".1.gz",
+				"/usr/share/man/man1/tarn-" + p + ".1.gz"}}}
 		for _, s := range shells() {
 			a.Slaves = append(a.Slaves, slave{path.Join("/", s.dir, s.before+p+s.after), p + "." + s.name,
 				path.Join("/usr/share/tarn/completions", s.name, p)})

@@ -112,7 +112,8 @@ func paragraphs(text string) string {
 func roff(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		line = strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "'", `\(aq`, "^", `\(ha`, "~", `\(ti`).Replace(line)
+		line = strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", `\(ga`, "'", `\(aq`, "^", `\(ha`, "~", `\(ti`).
+			Replace(line)
 		if strings.HasPrefix(line, ".") {
 			line = `\&` + line
 		}

@@ -69,7 +69,8 @@ func build(arch string) ([]byte, error) {
 	defer os.RemoveAll(dir)
 	name := filepath.Join(dir, "tarn")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w -buildid=", "-o", name, "./cmd/tarn")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOAMD64=v1",
+		"GOARM64=v8.0", "GOFLAGS=")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("build tarn for %s: %w", arch, err)
@@ -96,9 +97,12 @@ type shell struct {
 
 func shells() []shell {
 	return []shell{
-		{"bash", "usr/share/bash-completion/completions", "", "", func(c *cobra.Command, b *bytes.Buffer) error { return c.GenBashCompletionV2(b, true) }},
-		{"zsh", "usr/share/zsh/vendor-completions", "_", "", func(c *cobra.Command, b *bytes.Buffer) error { return c.GenZshCompletion(b) }},
-		{"fish", "usr/share/fish/vendor_completions.d", "", ".fish", func(c *cobra.Command, b *bytes.Buffer) error { return c.GenFishCompletion(b, true) }},
+		{"bash", "usr/share/bash-completion/completions", "", "",
+			func(c *cobra.Command, b *bytes.Buffer) error { return c.GenBashCompletionV2(b, true) }},
+		{"zsh", "usr/share/zsh/vendor-completions", "_", "",
+			func(c *cobra.Command, b *bytes.Buffer) error { return c.GenZshCompletion(b) }},
+		{"fish", "usr/share/fish/vendor_completions.d", "", ".fish",
+			func(c *cobra.Command, b *bytes.Buffer) error { return c.GenFishCompletion(b, true) }},
 	}
 }
 

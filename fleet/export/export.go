@@ -1,14 +1,15 @@
 // Package export keeps a fleet's irreversible blocks in Parquet files: each block once, in the order of the chain.
 //
 // It owns the files and their names, when they count, what is held until it is irreversible, where an export goes
-// on after it ended, and the table of changed rows. It knows no ledger: a [Ledger] turns a block into rows of the tables
-// blocks and transactions. It never applies a move to a state, and never writes what can still be taken back.
+// on after it ended, and the table of changed rows. It knows no ledger: a [Ledger] turns a block into rows of the
+// tables blocks and transactions. It never applies a move to a state, and never writes what can still be taken back.
 //
 // # Files
 //
 // Files come in sets: one of each table, of the same blocks. A set is written under names that end with ".unfinished".
 // When all of it is durable, export.json says so, and how the files are called from then on; then they get these
-// names. So a crash leaves the export with the sets that export.json counts, and a start ends what the crash interrupted.
+// names. So a crash leaves the export with the sets that export.json counts, and a start ends what the crash
+// interrupted.
 //
 // docs/formats/export.md says which columns the tables have.
 package export
@@ -94,9 +95,9 @@ var ErrOtherChain = errors.New("the stream is of another chain")
 // errEnd says that the block was written that the export ends with.
 var errEnd = errors.New("the export is complete")
 
-// Run exports until ctx ends, which is no error, or the block Until was written. The options are valid. An error that wraps
-// [ErrGap], [ErrOtherChain], [fleet.ErrDamaged] or [fleet.ErrTooLarge] says that the stream cannot be exported; the files are
-// good up to the block that it names.
+// Run exports until ctx ends, which is no error, or the block Until was written. The options are valid. An error that
+// wraps [ErrGap], [ErrOtherChain], [fleet.ErrDamaged] or [fleet.ErrTooLarge] says that the stream cannot be exported;
+// the files are good up to the block that it names.
 func Run(ctx context.Context, o Options) (err error) {
 	o = o.withDefaults()
 	w, err := openWriter(&o)

@@ -6,8 +6,8 @@ import (
 	"tarn/fleet"
 )
 
-// Row is a row of a table: a struct whose fields have the tags of package parquet. A field may share memory with the block
-// that the row is of. Fields whose values may be missing are pointers, with the tag optional.
+// Row is a row of a table: a struct whose fields have the tags of package parquet. A field may share memory with the
+// block that the row is of. Fields whose values may be missing are pointers, with the tag optional.
 type Row interface {
 	// Size is about how many bytes the row takes before it is compressed.
 	Size() int64
@@ -26,15 +26,18 @@ type tables struct {
 	decode               func(b *fleet.Block) error
 }
 
-// NewLedger makes a ledger of a name whose tables blocks and transactions have rows of these types. needs tells which logs' records
-// decode looks at. decode calls block for each block of a revision and transaction for each transaction, in their order, and ends
-// with their first error; what it passes need not stay as it is. An error that wraps [fleet.ErrDamaged] says that the records are
-// none of the ledger's. One goroutine at a time calls it. It holds no more memory than a few rows and what the records take.
+// NewLedger makes a ledger of a name whose tables blocks and transactions have rows of these types. needs tells which
+// logs' records decode looks at. decode calls block for each block of a revision and transaction for each transaction,
+// in their order, and ends with their first error; what it passes need not stay as it is. An error that wraps
+// [fleet.ErrDamaged] says that the records are none of the ledger's. One goroutine at a time calls it. It holds no more
+// memory than a few rows and what the records take.
 func NewLedger[B, T Row](name string, needs func(log uint8) bool,
 	decode func(b *fleet.Block, block func(B) error, transaction func(T) error) error) Ledger {
 	return Ledger{name: name, needs: needs, tables: func() tables {
 		blocks, transactions := &tableOf[B]{}, &tableOf[T]{}
-		return tables{blocks, transactions, func(b *fleet.Block) error { return decode(b, blocks.add, transactions.add) }}
+		return tables{blocks, transactions, func(b *fleet.Block) error {
+			return decode(b, blocks.add, transactions.add)
+		}}
 	}}
 }
 

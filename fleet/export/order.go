@@ -8,8 +8,8 @@ import (
 	"tarn/fleet"
 )
 
-// order takes moves, and writes the blocks that are irreversible, each once ([stream.Taker]). After an interruption it forgets
-// all that it has not written: the moves that follow the last block that it wrote come again.
+// order takes moves, and writes the blocks that are irreversible, each once ([stream.Taker]). After an interruption it
+// forgets all that it has not written: the moves that follow the last block that it wrote come again.
 type order struct {
 	sink     sink
 	ledger   Ledger
@@ -17,8 +17,9 @@ type order struct {
 	fromHere bool
 	log      *slog.Logger
 
-	// base is the block that the held ones follow. It is the one that was written last; or, while nothing was written, or
-	// nothing after a gap, the block that the first move followed. That block may still be taken back while sure is false.
+	// base is the block that the held ones follow. It is the one that was written last; or, while nothing was written,
+	// or nothing after a gap, the block that the first move followed. That block may still be taken back while sure is
+	// false.
 	base fleet.Point
 	sure bool
 	met  bool          // a move has led to base: those that follow lead on
@@ -97,7 +98,8 @@ func (o *order) find(p fleet.Point) (int, bool) {
 	return 0, p == o.base
 }
 
-// begin begins with a move: with the first one, or again with one that takes the block back that the first one followed.
+// begin begins with a move: with the first one, or again with one that takes the block back that the first one
+// followed.
 func (o *order) begin(m *fleet.Move) ([]fleet.Block, error) {
 	if last, any := o.sink.written(); any && m.Base().Revision < last.Revision {
 		return nil, o.differs(m)
@@ -113,7 +115,8 @@ func (o *order) miss(m *fleet.Move, newest bool) ([]fleet.Block, error) {
 	} else {
 		o.away = m.To().Revision
 	}
-	// Where the publisher's irreversible block is above base, base is on the branch of the move, or of nothing that follows.
+	// Where the publisher's irreversible block is above base, base is on the branch of the move, or of nothing that
+	// follows.
 	passed := m.To().Revision >= o.base.Revision && m.Final.Revision > o.base.Revision
 	if !passed && !(newest && m.To().Revision > o.base.Revision) {
 		return nil, nil
@@ -122,10 +125,12 @@ func (o *order) miss(m *fleet.Move, newest bool) ([]fleet.Block, error) {
 	case o.away > 0:
 		return nil, o.differs(m)
 	case !o.fromHere:
-		return nil, fmt.Errorf("%w block %d (%s), which is the last one that was exported: what is there follows block %d",
+		return nil, fmt.Errorf(
+			"%w block %d (%s), which is the last one that was exported: what is there follows block %d",
 			ErrGap, o.base.Revision, o.base.ID, m.Base().Revision)
 	}
-	o.log.Warn("Blocks are missing in the export, as the stream does not have them", "after", o.base.Revision, "until", m.Base().Revision)
+	o.log.Warn("Blocks are missing in the export, as the stream does not have them", "after", o.base.Revision,
+		"until", m.Base().Revision)
 	o.sure = false
 	return o.begin(m)
 }
@@ -141,7 +146,8 @@ func (o *order) settle(final fleet.Point) (n int, err error) {
 	for n < len(o.held) && o.held[n].Revision <= final.Revision {
 		b := &o.held[n]
 		if b.Revision == final.Revision && b.ID != final.ID {
-			return n, fmt.Errorf("%w: block %d (%s) is told as irreversible, and block %s in its place", fleet.ErrDamaged, final.Revision, final.ID, b.ID)
+			return n, fmt.Errorf("%w: block %d (%s) is told as irreversible, and block %s in its place",
+				fleet.ErrDamaged, final.Revision, final.ID, b.ID)
 		}
 		if err := o.sink.write(b); err != nil {
 			return n, err
@@ -155,14 +161,16 @@ func (o *order) settle(final fleet.Point) (n int, err error) {
 	return n, nil
 }
 
-// keep drops the first n held blocks, which were written, and copies those from the copied-th on, which are parts of a message.
+// keep drops the first n held blocks, which were written, and copies those from the copied-th on, which are parts of a
+// message.
 func (o *order) keep(n, copied int) error {
 	for i := copied; i < len(o.held); i++ {
 		o.held[i] = o.copy(&o.held[i])
 	}
 	o.hold(o.held[n:])
 	if o.size > o.limit {
-		return fmt.Errorf("%d blocks that can still be taken back follow block %d: they take %d bytes of memory, and %d are allowed: %w",
+		return fmt.Errorf("%d blocks that can still be taken back follow block %d: they take %d bytes of memory, and "+
+			"%d are allowed: %w",
 			len(o.held), o.base.Revision, o.size, o.limit, fleet.ErrTooLarge)
 	}
 	return nil

@@ -21,7 +21,8 @@ type kept struct {
 func (k *kept) write(b *fleet.Block) error {
 	if last, any := k.written(); any && b.Parent != last {
 		if k.gaps--; k.gaps < 0 {
-			k.t.Fatalf("block %d follows block %d, and is written after block %d", b.Revision, b.Parent.Revision, last.Revision)
+			k.t.Fatalf("block %d follows block %d, and is written after block %d",
+				b.Revision, b.Parent.Revision, last.Revision)
 		}
 	}
 	k.blocks = append(k.blocks, b.Point)
@@ -35,8 +36,8 @@ func (k *kept) written() (fleet.Point, bool) {
 	return k.blocks[len(k.blocks)-1], true
 }
 
-// Whatever forks there are, and wherever the reading is interrupted, each irreversible block is written once, in order, and no
-// other.
+// Whatever forks there are, and wherever the reading is interrupted, each irreversible block is written once, in order,
+// and no other.
 func TestIrreversibleBlocksAreWrittenOnce(t *testing.T) {
 	for seed := *seedFlag; seed < *seedFlag+300; seed++ {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -113,7 +114,8 @@ func TestAGapIsFound(t *testing.T) {
 	}
 }
 
-// A new line that goes on where the one before it ended is followed, whatever it takes back; one that does not leaves a gap.
+// A new line that goes on where the one before it ended is followed, whatever it takes back; one that does not leaves a
+// gap.
 func TestALineBeginsAnew(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 3))
 	s := newScript(r, 60, 0)
@@ -128,7 +130,8 @@ func TestALineBeginsAnew(t *testing.T) {
 	k := &kept{t: t}
 	x := newOrder(&o, k)
 	x.From()
-	for _, m := range []*fleet.Move{move(0, 0, 20), move(15, 20, 22), move(16, 18, 30), move(30, 25, 31), {Final: s[30].Point}} {
+	for _, m := range []*fleet.Move{move(0, 0, 20), move(15, 20, 22), move(16, 18, 30), move(30, 25, 31),
+		{Final: s[30].Point}} {
 		if err := taken(t, x, m, true); err != nil {
 			t.Fatal(err)
 		}

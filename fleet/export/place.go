@@ -20,8 +20,8 @@ const placeVersion = 1
 // mostPlaceBytes is how large that file may be.
 const mostPlaceBytes = 1 << 16
 
-// place is how far an export has come: the set that was completed last. Its files may still have the names under which they
-// were written.
+// place is how far an export has come: the set that was completed last. Its files may still have the names under which
+// they were written.
 type place struct {
 	Version int         `json:"version"`
 	Ledger  string      `json:"ledger"`
@@ -50,7 +50,8 @@ func readPlace(files vfs.FS, path, ledger string) (*place, error) {
 	case p.Set == 0 || p.First > p.Last.Revision:
 		return nil, fmt.Errorf("%s is damaged: set %d has blocks %d to %d", path, p.Set, p.First, p.Last.Revision)
 	case p.Ledger != ledger:
-		return nil, fmt.Errorf("the files in %s are of ledger %q, not of %q: name another folder, or the other ledger", filepath.Dir(path), p.Ledger, ledger)
+		return nil, fmt.Errorf("the files in %s are of ledger %q, not of %q: name another folder, or the other ledger",
+			filepath.Dir(path), p.Ledger, ledger)
 	}
 	return p, nil
 }

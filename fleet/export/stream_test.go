@@ -42,7 +42,8 @@ func publish(t *testing.T, o server.Options) *published {
 	if p.js, err = jetstream.New(conn); err != nil {
 		t.Fatal(err)
 	}
-	p.moves, err = p.js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "TARN_test_MOVES", Subjects: []string{"tarn.test.moves"}, AllowDirect: true})
+	p.moves, err = p.js.CreateOrUpdateStream(t.Context(),
+		jetstream.StreamConfig{Name: "TARN_test_MOVES", Subjects: []string{"tarn.test.moves"}, AllowDirect: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +206,8 @@ func TestAStreamHasDroppedWhatFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := list[len(list)*2/3].Base().Revision
-	same(t, read(t, disk), wanted(append(s.chain()[:len(before.blocks):len(before.blocks)], s.chain()[first:o.Until]...)))
+	same(t, read(t, disk),
+		wanted(append(s.chain()[:len(before.blocks):len(before.blocks)], s.chain()[first:o.Until]...)))
 }
 
 // Messages that are no moves end an export; nothing that comes after them is in files.
@@ -250,7 +252,8 @@ func TestADamagedStreamIsAnError(t *testing.T) {
 			p.tell(list[len(list)/2+1:]...)
 			o, disk := p.options()
 			err := Run(t.Context(), o)
-			if !errors.Is(err, fleet.ErrDamaged) && !errors.Is(err, fleet.ErrGap) && !errors.Is(err, ErrGap) || !strings.Contains(err.Error(), "message ") {
+			if !errors.Is(err, fleet.ErrDamaged) && !errors.Is(err, fleet.ErrGap) && !errors.Is(err, ErrGap) ||
+				!strings.Contains(err.Error(), "message ") {
 				t.Fatal(err)
 			}
 			n := len(read(t, disk).blocks)

@@ -68,8 +68,9 @@ func (t *tableOf[T]) end() error {
 	return nil
 }
 
-// change is a row of the ledger's state that a block has changed. Its value is nil if it is gone. It is a pointer, as are all
-// values that may be missing: of others some that are nil become empty (package parquet v0.32.0 loses its place in a batch).
+// change is a row of the ledger's state that a block has changed. Its value is nil if it is gone. It is a pointer, as
+// are all values that may be missing: of others some that are nil become empty (package parquet v0.32.0 loses its place
+// in a batch).
 type change struct {
 	Block uint64  `parquet:"block,delta"`
 	Table string  `parquet:"table_name,dict"`

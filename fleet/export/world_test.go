@@ -133,7 +133,8 @@ type node struct {
 }
 
 func newNode() *node {
-	return &node{line: fleet.NewLine(fleet.Point{}, func() []store.TableInfo { return testTables }, 1<<30), branch: []fleet.Point{{}}}
+	return &node{line: fleet.NewLine(fleet.Point{}, func() []store.TableInfo { return testTables }, 1<<30),
+		branch: []fleet.Point{{}}}
 }
 
 func (n *node) add(b fleet.Block) {
@@ -207,7 +208,8 @@ func landing(list []*fleet.Move, revision uint64) int {
 func options(t *testing.T) (Options, *memfs.FS) {
 	t.Helper()
 	disk := memfs.New()
-	o := Options{Dir: "/export", FS: disk, Ledger: testLedger(), BlocksPerFile: 20, Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	o := Options{Dir: "/export", FS: disk, Ledger: testLedger(), BlocksPerFile: 20,
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
 	return o.withDefaults(), disk
 }
 
@@ -285,7 +287,8 @@ func same(t *testing.T, got, want exported) {
 		t.Fatal("transactions differ")
 	}
 	if !slices.EqualFunc(got.rows, want.rows, func(a, b change) bool {
-		return a.Block == b.Block && a.Table == b.Table && bytes.Equal(a.Key, b.Key) && (a.Value == nil) == (b.Value == nil) &&
+		return a.Block == b.Block && a.Table == b.Table && bytes.Equal(a.Key, b.Key) &&
+			(a.Value == nil) == (b.Value == nil) &&
 			(a.Value == nil || bytes.Equal(*a.Value, *b.Value))
 	}) {
 		for i := range min(len(got.rows), len(want.rows)) {

@@ -62,7 +62,8 @@ func (p *part) Write(b []byte) (int, error) {
 
 // openWriter opens the folder, and ends what a crash interrupted.
 func openWriter(o *Options) (w *writer, err error) {
-	w = &writer{dir: o.Dir, files: o.FS, ledger: o.Ledger.name, per: o.BlocksPerFile, rowGroup: o.RowGroup, until: o.Until, log: o.Log,
+	w = &writer{dir: o.Dir, files: o.FS, ledger: o.Ledger.name, per: o.BlocksPerFile, rowGroup: o.RowGroup,
+		until: o.Until, log: o.Log,
 		told: func(fleet.Point) {}, tables: o.Ledger.tables()}
 	w.kinds = []kind{{"rows", &w.rows}, {"transactions", w.tables.transactions}, {"blocks", w.tables.blocks}}
 	defer func() {

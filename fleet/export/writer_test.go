@@ -44,7 +44,8 @@ func reference(t *testing.T, seed uint64, blocks int) (script, []*fleet.Move, *m
 	return s, list, disk
 }
 
-// Files say what the final chain's blocks say, however small row groups are; each ends with a multiple of the blocks per file.
+// Files say what the final chain's blocks say, however small row groups are; each ends with a multiple of the blocks
+// per file.
 func TestFilesHaveTheFinalChain(t *testing.T) {
 	s, list, disk := reference(t, *seedFlag, 150)
 	got := read(t, disk)
@@ -70,8 +71,8 @@ func TestFilesHaveTheFinalChain(t *testing.T) {
 	}
 }
 
-// An export that is killed at any change of its files, or that ends as one of them fails, and is started again, leaves the files
-// of one that was not.
+// An export that is killed at any change of its files, or that ends as one of them fails, and is started again, leaves
+// the files of one that was not.
 func TestAKillLosesNothing(t *testing.T) {
 	_, list, want := reference(t, *seedFlag, 60)
 	for _, killed := range []bool{true, false} {
@@ -79,7 +80,8 @@ func TestAKillLosesNothing(t *testing.T) {
 		for nth := 1; ; nth++ {
 			o, disk := options(t)
 			faults := errorfs.New(disk)
-			fired := faults.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth, Ever: killed, Err: errors.New("broken"), Part: nth%2 == 0})
+			fired := faults.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: nth, Ever: killed, Err: errors.New("broken"),
+				Part: nth%2 == 0})
 			o.FS = faults
 			ended := export(t, o, list)
 			if fired() == 0 {
@@ -192,7 +194,8 @@ func TestAGapIsBetweenFiles(t *testing.T) {
 	begin := int(rest[0].Base().Revision)
 	for _, name := range complete(disk, "rows") {
 		var first, end int
-		if _, err := fmt.Sscanf(filepath.Base(name), "%d-%d.parquet", &first, &end); err != nil || first <= begin && end > begin {
+		if _, err := fmt.Sscanf(filepath.Base(name), "%d-%d.parquet", &first, &end); err != nil ||
+			first <= begin && end > begin {
 			t.Errorf("%s has blocks from before and behind block %d: %v", name, begin, err)
 		}
 	}

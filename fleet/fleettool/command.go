@@ -1,8 +1,8 @@
 // Package fleettool is `tarn fleet`: it shows operators who publishes to a fleet, who follows, what the servers
 // keep, and whether replicas have the node's rows; and it exports what comes.
 //
-// It owns the report, its words, and the command lines. It changes nothing on the servers, and knows no ledger: those whose
-// blocks it exports are given to it.
+// It owns the report, its words, and the command lines. It changes nothing on the servers, and knows no ledger: those
+// whose blocks it exports are given to it.
 package fleettool
 
 import (
@@ -67,8 +67,10 @@ The options that begin with fleet are those of the node and its replicas. Exit c
 
 // connectFlags are those of the fleet and its servers, named as the node's options are.
 func connectFlags(f *pflag.FlagSet, o *stream.Options) {
-	f.StringArrayVar(&o.Servers, "fleet-server", nil, "address of a NATS server (nats://host:port); may be given many times")
-	f.StringVar(&o.Name, "fleet-name", "nodeos", "name of the fleet; of tarn opera it is opera, unless --fleet.name says another")
+	f.StringArrayVar(&o.Servers, "fleet-server", nil,
+		"address of a NATS server (nats://host:port); may be given many times")
+	f.StringVar(&o.Name, "fleet-name", "nodeos",
+		"name of the fleet; of tarn opera it is opera, unless --fleet.name says another")
 	f.StringVar(&o.Credentials, "fleet-credentials", "", "file of a NATS user's JWT and key (.creds)")
 	f.StringVar(&o.NKey, "fleet-nkey", "", "file of the seed of a NATS user's nkey")
 	f.StringVar(&o.User, "fleet-user", "", "NATS user")

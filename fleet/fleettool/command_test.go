@@ -16,11 +16,14 @@ import (
 func survey() *stream.Survey {
 	at := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	return &stream.Survey{
-		Fleet:     "mainnet",
-		Publisher: &stream.Publishing{Node: "aa", Line: 1, Head: fleet.Point{Revision: 100, ID: fleet.ID{1}}, Final: fleet.Point{Revision: 90, ID: fleet.ID{2}}},
-		Moves:     stream.Kept{Messages: 3, Bytes: 4000, First: at.Add(-time.Hour), Last: at, Copies: 3, Leader: "n1", Missing: []string{"n3"}},
+		Fleet: "mainnet",
+		Publisher: &stream.Publishing{Node: "aa", Line: 1, Head: fleet.Point{Revision: 100, ID: fleet.ID{1}},
+			Final: fleet.Point{Revision: 90, ID: fleet.ID{2}}},
+		Moves: stream.Kept{Messages: 3, Bytes: 4000, First: at.Add(-time.Hour), Last: at, Copies: 3, Leader: "n1",
+			Missing: []string{"n3"}},
 		Snapshots: stream.Kept{Copies: 3}, Missing: []string{"n2", "n3"},
-		Newest: &stream.Snapshot{Point: fleet.Point{Revision: 80, ID: fleet.ID{3}}, Bytes: 1000, RowsSum: fleet.RowsSum{Rows: 10}, Made: at.Add(-time.Minute)},
+		Newest: &stream.Snapshot{Point: fleet.Point{Revision: 80, ID: fleet.ID{3}}, Bytes: 1000,
+			RowsSum: fleet.RowsSum{Rows: 10}, Made: at.Add(-time.Minute)},
 		Members: []stream.Member{
 			{Role: "node", Node: "aa", Host: "one", Process: 7, Since: at, Publishing: true, Head: fleet.Point{Revision: 101}},
 			{Role: "node", Node: "bb", Host: "two", Process: 8, Since: at, Head: fleet.Point{Revision: 100}},
@@ -69,13 +72,15 @@ func TestTextOfNobody(t *testing.T) {
 // A replica that differs is named with its tables, one that has not told with why.
 func TestComparison(t *testing.T) {
 	rows := func(b byte) fleet.RowsSum {
-		return fleet.RowsSum{Rows: 3, Hash: fleet.ID{b}, Tables: []fleet.TableSum{{Name: "accounts", Rows: 1}, {Name: "rows", Rows: 2, Hash: fleet.ID{b}}}}
+		return fleet.RowsSum{Rows: 3, Hash: fleet.ID{b},
+			Tables: []fleet.TableSum{{Name: "accounts", Rows: 1}, {Name: "rows", Rows: 2, Hash: fleet.ID{b}}}}
 	}
 	member := func(role string, process int) stream.Member {
 		return stream.Member{Role: role, Host: "one", Process: process}
 	}
 	c := &stream.Comparison{
-		Node: stream.Verdict{Member: member("node", 7), Block: fleet.Point{Revision: 100, ID: fleet.ID{1}}, RowsSum: rows(1)},
+		Node: stream.Verdict{Member: member("node", 7), Block: fleet.Point{Revision: 100, ID: fleet.ID{1}},
+			RowsSum: rows(1)},
 		Replicas: []stream.Verdict{
 			{Member: member("replica", 8), RowsSum: rows(1)},
 			{Member: member("replica", 9), RowsSum: rows(2)},

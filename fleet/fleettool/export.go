@@ -63,9 +63,11 @@ files cannot be written, 2 the command line is wrong.`,
 	f := c.Flags()
 	f.StringVar(&o.Dir, "parquet", "", "folder of the files, made if it is missing")
 	f.StringVar(&program, "ledger", "", "whose blocks the fleet has: "+strings.Join(programs, " or "))
-	f.Uint64Var(&o.BlocksPerFile, "blocks-per-file", 10_000, "a file ends with each block whose number is a multiple of this")
+	f.Uint64Var(&o.BlocksPerFile, "blocks-per-file", 10_000,
+		"a file ends with each block whose number is a multiple of this")
 	f.Uint64Var(&o.Until, "until", 0, "end with this block (0: follow until interrupted)")
-	f.BoolVar(&o.FromHere, "from-here", false, "leave blocks out that the stream no longer has, and go on with those that it has")
+	f.BoolVar(&o.FromHere, "from-here", false,
+		"leave blocks out that the stream no longer has, and go on with those that it has")
 	f.Int64Var(&rowGroup, "row-group-mb", 32, "MB of rows that each open file holds in memory")
 	f.Int64Var(&held, "memory-mb", 512, "MB of blocks that can still be taken back")
 	connectFlags(f, &o.Stream)

@@ -19,9 +19,10 @@ func (row) Size() int64 { return 8 }
 
 // ledgers are one that exports the numbers of blocks.
 func ledgers() []Ledger {
-	l := export.NewLedger("numbers", func(uint8) bool { return false }, func(b *fleet.Block, block func(row) error, _ func(row) error) error {
-		return block(row{b.Revision})
-	})
+	l := export.NewLedger("numbers", func(uint8) bool { return false },
+		func(b *fleet.Block, block func(row) error, _ func(row) error) error {
+			return block(row{b.Revision})
+		})
 	return []Ledger{{Program: "test", Ledger: l}}
 }
 
@@ -58,7 +59,8 @@ func TestExportCommand(t *testing.T) {
 		c := Command(ledgers()...)
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetErr(t.Output())
-		c.SetArgs(append([]string{"export", "--parquet", dir, "--ledger", "test", "--fleet-server", exporttest.Serve(t, m)}, more...))
+		c.SetArgs(append([]string{"export", "--parquet", dir, "--ledger", "test",
+			"--fleet-server", exporttest.Serve(t, m)}, more...))
 		return c.ExecuteContext(t.Context())
 	}
 	if err := run(move(0, 30), "--until", "25", "--blocks-per-file", "10"); err != nil {

@@ -37,18 +37,21 @@ func writeText(w io.Writer, s *stream.Survey, now time.Time) error {
 		line("snapshots\t%s", keeps(&s.Snapshots, now))
 	}
 	if n := s.Newest; n != nil {
-		line("newest snapshot\t%s, %d bytes, %d rows, made %s ago", point(n.Point), n.Bytes, n.Rows, now.Sub(n.Made).Round(time.Second))
+		line("newest snapshot\t%s, %d bytes, %d rows, made %s ago", point(n.Point), n.Bytes, n.Rows,
+			now.Sub(n.Made).Round(time.Second))
 	} else {
 		line("newest snapshot\tnone")
 	}
 	if len(s.Missing) > 0 {
-		line("incomplete\t%s, missing or behind: end no other server before they have all", strings.Join(s.Missing, ", "))
+		line("incomplete\t%s, missing or behind: end no other server before they have all",
+			strings.Join(s.Missing, ", "))
 	}
 	line("")
 	line("member\thost\tprocess\tsince\tblock\tbehind")
 	for i := range s.Members {
 		m := &s.Members[i]
-		line("%s\t%s\t%d\t%s\t%d\t%s", role(m), m.Host, m.Process, m.Since.UTC().Format(time.DateTime), m.Head.Revision, behind(s, m))
+		line("%s\t%s\t%d\t%s\t%d\t%s", role(m), m.Host, m.Process, m.Since.UTC().Format(time.DateTime),
+			m.Head.Revision, behind(s, m))
 	}
 	if len(s.Members) == 0 {
 		line("none answers")
@@ -71,7 +74,8 @@ func where(members []stream.Member, node string) string {
 func keeps(k *stream.Kept, now time.Time) string {
 	text := fmt.Sprintf("%d messages, %d bytes", k.Messages, k.Bytes)
 	if k.Messages > 0 {
-		text += fmt.Sprintf(", from %s ago to %s ago", now.Sub(k.First).Round(time.Second), now.Sub(k.Last).Round(time.Second))
+		text += fmt.Sprintf(", from %s ago to %s ago", now.Sub(k.First).Round(time.Second),
+			now.Sub(k.Last).Round(time.Second))
 	}
 	text += fmt.Sprintf("; copies: %d", k.Copies)
 	if k.Copies > 1 && k.Leader != "" {

@@ -66,7 +66,8 @@ command line is wrong.`,
 // writeComparison writes the report for people.
 func writeComparison(w io.Writer, c *stream.Comparison) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "%s\n%d rows in %d tables, hash %s\n\n", point(c.Node.Block), c.Node.Rows, len(c.Node.Tables), c.Node.Hash)
+	fmt.Fprintf(t, "%s\n%d rows in %d tables, hash %s\n\n", point(c.Node.Block), c.Node.Rows,
+		len(c.Node.Tables), c.Node.Hash)
 	fmt.Fprintln(t, "member\thost\tprocess\trows")
 	fmt.Fprintf(t, "node\t%s\t%d\t%d\n", c.Node.Host, c.Node.Process, c.Node.Rows)
 	for i := range c.Replicas {

@@ -96,17 +96,18 @@ func (m *Member) Follower() *stream.Follower {
 	return m.follower
 }
 
-// Publish publishes a chain until ctx ends. answer answers what replicas cannot, nil for nobody; ready says why the node should
-// not be asked, nil for one that always may.
+// Publish publishes a chain until ctx ends. answer answers what replicas cannot, nil for nobody; ready says why the
+// node should not be asked, nil for one that always may.
 func (m *Member) Publish(ctx context.Context, source stream.Source, answer stream.Answerer, ready func() error) error {
-	p := stream.NewPublisher(stream.PublisherOptions{Options: m.o.Stream, Source: source, SnapshotEvery: m.o.SnapshotEvery,
-		Answer: answer, Ready: ready})
+	p := stream.NewPublisher(stream.PublisherOptions{Options: m.o.Stream, Source: source,
+		SnapshotEvery: m.o.SnapshotEvery,
+		Answer:        answer, Ready: ready})
 	m.publisher.Store(p)
 	return p.Run(ctx)
 }
 
-// Flush waits until the servers have all blocks up to one, for a while at most: a node that ends before that has replicas
-// begin again, unless it can tell these blocks after its start.
+// Flush waits until the servers have all blocks up to one, for a while at most: a node that ends before that has
+// replicas begin again, unless it can tell these blocks after its start.
 func (m *Member) Flush(at fleet.Point) {
 	for end := time.Now().Add(flushTime); time.Now().Before(end); time.Sleep(flushTime / 500) {
 		if p := m.publisher.Load(); p == nil || p.Kept(at) {
@@ -128,8 +129,8 @@ func Rest(ctx context.Context) {
 	}
 }
 
-// Behind returns why a replica whose newest block is head is not ready; nil if it is, and for who is none. Any goroutine may
-// ask.
+// Behind returns why a replica whose newest block is head is not ready; nil if it is, and for who is none. Any
+// goroutine may ask.
 func (m *Member) Behind(head uint64) error {
 	if m.Follower() == nil {
 		return nil
@@ -139,7 +140,8 @@ func (m *Member) Behind(head uint64) error {
 		return fmt.Errorf("nobody has published to the fleet %s for %v", m.Name(), silence)
 	}
 	if there := lag.Publisher.Head.Revision; there > head+m.o.MostLag {
-		return fmt.Errorf("the replica is at block %d, the fleet at %d; %d blocks between them are allowed", head, there, m.o.MostLag)
+		return fmt.Errorf("the replica is at block %d, the fleet at %d; %d blocks between them are allowed",
+			head, there, m.o.MostLag)
 	}
 	if why := lag.Publisher.Unready; why != "" {
 		return fmt.Errorf("the node that publishes is not ready: %s", why)

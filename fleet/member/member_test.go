@@ -51,7 +51,8 @@ func TestMetricsAreThoseOfTheBoard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer node.Close()
-	replica, err := Open(Options{Replica: true, Stream: stream.Options{Name: "a", Servers: []string{node.nats.URL()}}}, log)
+	replica, err := Open(Options{Replica: true, Stream: stream.Options{Name: "a", Servers: []string{node.nats.URL()}}},
+		log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func (m *Member) Append(w *exposition.Writer, head uint64) {
 	if heard.IsZero() {
 		heard = m.opened
 	}
-	w.Gauge("tarn_fleet_silence_seconds", "Time since this replica has heard of a node that publishes", time.Since(heard).Seconds())
+	w.Gauge("tarn_fleet_silence_seconds", "Time since this replica has heard of a node that publishes",
+		time.Since(heard).Seconds())
 	w.Gauge("tarn_fleet_behind_blocks", "Blocks that this replica is behind the node that publishes",
 		float64(max(lag.Publisher.Head.Revision, head)-head))
 }

@@ -73,8 +73,8 @@ func (s *Server) again() bool {
 // natsLog is where a server of NATS says what is wrong.
 type natsLog struct{ s *Server }
 
-// unwritten are words of NATS' log that say that a stream, or all of them, take nothing more before the server is started
-// again.
+// unwritten are words of NATS' log that say that a stream, or all of them, take nothing more before the server is
+// started again.
 var unwritten = []string{"Critical write error", "no space left", "will be DISABLED", "disabling JetStream"}
 
 // Errorf hears what the server cannot do. The server calls it with its locks held, so nothing waits here.

@@ -89,13 +89,14 @@ func (p *Publisher) respond(ctx context.Context, conn *nats.Conn, m *nats.Msg) {
 var ErrNoAnswer = errors.New("no node of the fleet answers")
 
 // Ask has a node of the fleet answer a request, until ctx ends or for a minute. Where too many are being answered the
-// status is that of a service that is not available, and the answer is empty. An error wraps [ErrNoAnswer]. Any goroutine
-// may call it.
+// status is that of a service that is not available, and the answer is empty. An error wraps [ErrNoAnswer]. Any
+// goroutine may call it.
 func (f *Follower) Ask(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
 	ctx, done := context.WithTimeout(ctx, mostAsk)
 	defer done()
 	if limit := f.conn.MaxPayload(); limit > 0 && int64(len(body)+1000) > limit {
-		return 0, nil, fmt.Errorf("%w: the request has %d bytes, and the NATS server takes %d", ErrNoAnswer, len(body), limit)
+		return 0, nil, fmt.Errorf("%w: the request has %d bytes, and the NATS server takes %d",
+			ErrNoAnswer, len(body), limit)
 	}
 	if err := f.await(ctx, f.conn); err != nil {
 		return 0, nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
@@ -128,7 +129,8 @@ func collect(ctx context.Context, replies *nats.Subscription) (status int, answe
 			if status, err = strconv.Atoi(r.Header.Get(headerStatus)); err == nil {
 				parts, wrong = strconv.Atoi(r.Header.Get(headerParts))
 			}
-			if err != nil || wrong != nil || status < 100 || status > 599 || parts < 1 || parts > mostAnswer/answerPart {
+			if err != nil || wrong != nil || status < 100 || status > 599 || parts < 1 ||
+				parts > mostAnswer/answerPart {
 				return 0, nil, fmt.Errorf("%w: what came is no answer (%v, %v)", ErrNoAnswer, err, r.Header)
 			}
 		}

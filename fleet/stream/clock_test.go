@@ -82,8 +82,8 @@ func TestAServersClockIsSetBack(t *testing.T) {
 	}
 }
 
-// A server whose clock is set forward ends the publisher's place, and all messages that are too old then. The fleet goes
-// on, and replicas can begin again long before the next snapshot is due.
+// A server whose clock is set forward ends the publisher's place, and all messages that are too old then. The fleet
+// goes on, and replicas can begin again long before the next snapshot is due.
 func TestAServersClockIsSetForward(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; not with -short")
@@ -169,8 +169,8 @@ func TestAnOldWordSaysNotThatSomebodyPublishes(t *testing.T) {
 	})
 }
 
-// Older snapshots stay for as long as replicas may take to load them, and not for ever, whatever the clocks of the nodes
-// are that publish one after another.
+// Older snapshots stay for as long as replicas may take to load them, and not for ever, whatever the clocks of the
+// nodes are that publish one after another.
 func TestOlderSnapshotsStayWhateverTheClocksSay(t *testing.T) {
 	r := seeded(t)
 	for round := range 50 {
@@ -215,7 +215,8 @@ func checkOlder(t *testing.T, where string, older []Older, replaced map[string]t
 	for _, o := range older {
 		there[o.Object] = true
 		if held > most && now-replaced[o.Object] >= held {
-			t.Fatalf("%s: snapshot %s is there %v after another has taken its place", where, o.Object, now-replaced[o.Object])
+			t.Fatalf("%s: snapshot %s is there %v after another has taken its place",
+				where, o.Object, now-replaced[o.Object])
 		}
 	}
 	for object, at := range replaced {

@@ -25,7 +25,8 @@ func newCluster(t *testing.T, dirs ...string) *cluster {
 	c := &cluster{t: t}
 	var routes []string
 	for i, dir := range dirs {
-		o := server.Options{Dir: dir, Name: fmt.Sprint("server", i), Listen: loopback.Address(t), Cluster: loopback.Address(t)}
+		o := server.Options{Dir: dir, Name: fmt.Sprint("server", i), Listen: loopback.Address(t),
+			Cluster: loopback.Address(t)}
 		c.options, c.servers, routes = append(c.options, o), append(c.servers, nil), append(routes, "nats://"+o.Cluster)
 	}
 	for i := range c.options {

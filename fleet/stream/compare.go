@@ -29,7 +29,9 @@ type Comparison struct {
 
 // Equal tells whether there are replicas, and all have said that they have the node's rows.
 func (c *Comparison) Equal() bool {
-	return len(c.Replicas) > 0 && !slices.ContainsFunc(c.Replicas, func(v Verdict) bool { return v.Failure != "" || !v.Same(&c.Node.RowsSum) })
+	return len(c.Replicas) > 0 && !slices.ContainsFunc(c.Replicas, func(v Verdict) bool {
+		return v.Failure != "" || !v.Same(&c.Node.RowsSum)
+	})
 }
 
 // comparedRows is what a publisher tells its replicas of a block that they compare: first its name, later its rows.
@@ -69,8 +71,8 @@ func (p *Publisher) hearComparisons(conn *nats.Conn) error {
 	return nil
 }
 
-// compareRows has the replicas compare their rows with this node's whenever somebody asks, until ctx ends. All rows are read
-// beside the writer.
+// compareRows has the replicas compare their rows with this node's whenever somebody asks, until ctx ends. All rows are
+// read beside the writer.
 func (p *Publisher) compareRows(ctx context.Context, conn *nats.Conn, about Member) {
 	for {
 		select {
@@ -83,7 +85,8 @@ func (p *Publisher) compareRows(ctx context.Context, conn *nats.Conn, about Memb
 				p.log.Warn("This node's rows could not be read to be compared", "fleet", p.Name, "error", err)
 				verdict.Failure = err.Error()
 			} else {
-				send(conn, p.rowsSubject(), &comparedRows{Block: verdict.Block, RowsSum: &verdict.RowsSum, Answer: answer})
+				send(conn, p.rowsSubject(),
+					&comparedRows{Block: verdict.Block, RowsSum: &verdict.RowsSum, Answer: answer})
 			}
 			send(conn, answer, &verdict)
 		}
@@ -162,8 +165,8 @@ var (
 	errBusy   = errors.New("the node compares its rows already; ask again later")
 )
 
-// Compare has the node that publishes and all replicas read their rows at the same block, until ctx ends. Members have wait to
-// say that they are there. The options are valid. An error wraps [ErrNobody] where no node takes the request.
+// Compare has the node that publishes and all replicas read their rows at the same block, until ctx ends. Members have
+// wait to say that they are there. The options are valid. An error wraps [ErrNobody] where no node takes the request.
 func Compare(ctx context.Context, o Options, wait time.Duration) (*Comparison, error) {
 	o = o.withDefaults()
 	conn, _, err := o.connect("comparison")
@@ -196,7 +199,9 @@ func Compare(ctx context.Context, o Options, wait time.Duration) (*Comparison, e
 	return c, c.collect(ctx, answers, wait)
 }
 
-func (o *Options) askToCompare(ctx context.Context, conn *nats.Conn, answers *nats.Subscription, inbox string, wait time.Duration) error {
+func (o *Options) askToCompare(
+	ctx context.Context, conn *nats.Conn, answers *nats.Subscription, inbox string, wait time.Duration,
+) error {
 	if err := conn.PublishRequest(o.compareSubject(), inbox, nil); err != nil {
 		return fmt.Errorf("ask for a comparison: %w", err)
 	}
@@ -212,8 +217,8 @@ func (o *Options) askToCompare(ctx context.Context, conn *nats.Conn, answers *na
 	return nil
 }
 
-// collect takes verdicts until all have come, and for a while more those of replicas that nobody knew of; or until ctx ends:
-// then those that are missing say so.
+// collect takes verdicts until all have come, and for a while more those of replicas that nobody knew of; or until ctx
+// ends: then those that are missing say so.
 func (c *Comparison) collect(ctx context.Context, answers *nats.Subscription, more time.Duration) error {
 	missing := map[string]bool{}
 	for _, v := range c.Replicas {

@@ -15,8 +15,8 @@ import (
 	"tarn/store/engine"
 )
 
-// Whoever asks hears of each replica whether its rows are the node's, of two that stand still and while blocks come. One that
-// differs is named with the table, and begins again.
+// Whoever asks hears of each replica whether its rows are the node's, of two that stand still and while blocks come.
+// One that differs is named with the table, and begins again.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	o, s := fleetOf(t, t.TempDir())
@@ -49,7 +49,8 @@ func TestCompare(t *testing.T) {
 	}
 	equal := func(c *Comparison) {
 		t.Helper()
-		if !c.Equal() || len(c.Replicas) != 2 || c.Node.Rows == 0 || len(c.Node.Tables) != len(n.ledger.store.Tables()) {
+		if !c.Equal() || len(c.Replicas) != 2 || c.Node.Rows == 0 ||
+			len(c.Node.Tables) != len(n.ledger.store.Tables()) {
 			t.Fatalf("%+v", c)
 		}
 	}
@@ -82,7 +83,8 @@ func TestCompare(t *testing.T) {
 	replicas[1].spoil = true
 	replicas[1].mu.Unlock()
 	during()
-	if i := slices.IndexFunc(c.Replicas, func(v Verdict) bool { return !v.Same(&c.Node.RowsSum) }); i < 0 || c.Equal() ||
+	if i := slices.IndexFunc(c.Replicas, func(v Verdict) bool { return !v.Same(&c.Node.RowsSum) }); i < 0 ||
+		c.Equal() ||
 		!slices.Equal(c.Replicas[i].Difference(&c.Node.RowsSum), tableNames[:1]) {
 		t.Fatalf("the table %s differs; %+v", tableNames[0], c)
 	}
@@ -132,8 +134,8 @@ func TestNothingIsAnsweredOutsideInboxes(t *testing.T) {
 	}
 }
 
-// A replica that does not come to the node's block says so when it is beyond it and no fork can lead there any more, when it
-// ends, and when another block is compared.
+// A replica that does not come to the node's block says so when it is beyond it and no fork can lead there any more,
+// when it ends, and when another block is compared.
 func TestAReplicaThatWasNotAtTheBlockSaysSo(t *testing.T) {
 	x := &replica{t: t}
 	x.ledger = openLedger(t, engine.Page)

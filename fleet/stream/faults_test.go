@@ -190,10 +190,15 @@ func TestAStreamIsPurged(t *testing.T) {
 	}
 	next = n.feed(t, script, next, "a snapshot after the replica's block", func() bool {
 		newest, err := rooms.newest(t.Context())
-		return err == nil && newest.Point.Revision > left.Revision+10 && rooms.moves.Purge(t.Context(), jetstream.WithPurgeSequence(newest.Sequence)) == nil
+		return err == nil && newest.Point.Revision > left.Revision+10 &&
+			rooms.moves.Purge(t.Context(), jetstream.WithPurgeSequence(newest.Sequence)) == nil
 	})
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
-	next = n.feed(t, script, next, "the replica begins again", func() bool { x.mu.Lock(); defer x.mu.Unlock(); return x.images == 2 })
+	next = n.feed(t, script, next, "the replica begins again", func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.images == 2
+	})
 	eventually(t, "the replica at the head", func() bool { return x.at(script[next-1].Point) })
 	if err := x.same(script, next-1); err != nil {
 		t.Fatal(err)
@@ -244,7 +249,8 @@ func TestAnotherChainHasTheName(t *testing.T) {
 	turn := newGroup(t)
 	defer turn.stop() // before the stores are closed
 	turn.run(NewPublisher(PublisherOptions{Options: o, Source: one}).Run)
-	one.feed(t, newScript(r, 6000, 0), 0, "a line", func() bool { return log.count("A new line of the fleet's stream begins") == 1 })
+	one.feed(t, newScript(r, 6000, 0), 0, "a line",
+		func() bool { return log.count("A new line of the fleet's stream begins") == 1 })
 	turn.stop()
 	g := newGroup(t)
 	defer g.stop() // before the stores are closed
@@ -256,7 +262,8 @@ func TestAnotherChainHasTheName(t *testing.T) {
 			strange[i].Parent.ID[30] = 9
 		}
 	}
-	other.feed(t, strange, 0, "the reason why it does not publish", func() bool { return log.count("the fleet has another chain") > 0 })
+	other.feed(t, strange, 0, "the reason why it does not publish",
+		func() bool { return log.count("the fleet has another chain") > 0 })
 }
 
 // A server that says it is there, and gives nothing of what it has got or should have: the replica asks anew.

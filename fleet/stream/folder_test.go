@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Replicas begin with snapshots in a folder that they see, or that a web server shows; one that looks elsewhere says so.
-// What is not a snapshot stays there, and the servers keep none any more.
+// Replicas begin with snapshots in a folder that they see, or that a web server shows; one that looks elsewhere says
+// so. What is not a snapshot stays there, and the servers keep none any more.
 func TestSnapshotsInAFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -41,7 +41,9 @@ func TestSnapshotsInAFolder(t *testing.T) {
 	before := newGroup(t)
 	defer before.stop() // before the stores are closed
 	before.run(NewPublisher(PublisherOptions{Options: o, Source: n}).Run)
-	until("a snapshot on the servers", look(func(got *Survey) bool { return got.Newest.Kept == "" && got.Snapshots.Messages > 0 }))
+	until("a snapshot on the servers", look(func(got *Survey) bool {
+		return got.Newest.Kept == "" && got.Snapshots.Messages > 0
+	}))
 	before.stop()
 
 	folder := filepath.Join(dir, "snapshots")
@@ -75,7 +77,8 @@ func TestSnapshotsInAFolder(t *testing.T) {
 		_, two := replicas[1].standing()
 		return one && two && log.count("the object store of the NATS servers") > 0
 	})
-	until("another snapshot, and none on the servers", look(func(got *Survey) bool { return got.Snapshots.Messages == 0 }))
+	until("another snapshot, and none on the servers",
+		look(func(got *Survey) bool { return got.Snapshots.Messages == 0 }))
 	last := next - 1
 	for _, x := range replicas {
 		eventually(t, "the replica at the head", func() bool { return x.at(script[last].Point) })
@@ -88,7 +91,8 @@ func TestSnapshotsInAFolder(t *testing.T) {
 	}
 }
 
-// A snapshot folder drops what is not named any more. A part that is not there, or cannot be one, is told from a failure.
+// A snapshot folder drops what is not named any more. A part that is not there, or cannot be one, is told from a
+// failure.
 func TestSnapshotFolder(t *testing.T) {
 	t.Parallel()
 	f := snapshotFolder{t.TempDir()}
@@ -114,7 +118,8 @@ func TestSnapshotFolder(t *testing.T) {
 		if b, err := x.get(t.Context(), partName(names[1], 0)); err != nil || string(b) != names[1] {
 			t.Errorf("%T: %q, %v", x, b, err)
 		}
-		for part, want := range map[string]string{partName(names[0], 0): errPartGone.Error(), partName(names[1], 1): "damaged"} {
+		for part, want := range map[string]string{partName(names[0], 0): errPartGone.Error(),
+			partName(names[1], 1): "damaged"} {
 			if _, err := x.get(t.Context(), part); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%T: part %s: %v; wanted %q", x, part, err, want)
 			}
@@ -124,7 +129,8 @@ func TestSnapshotFolder(t *testing.T) {
 
 func TestFoldersOfSnapshotsAreValidated(t *testing.T) {
 	for folder, good := range map[string]bool{
-		"": true, "/srv/snapshots": true, "https://host/path": true, "snapshots": false, "file:///srv": false, "http:///x": false,
+		"": true, "/srv/snapshots": true, "https://host/path": true, "snapshots": false, "file:///srv": false,
+		"http:///x":  false,
 		"ftp://host": false, "http://ho st": false, "http://host/?a=b": false,
 	} {
 		o := Options{Servers: []string{"nats://127.0.0.1:4222"}, Name: "x", Folder: folder}

@@ -97,7 +97,8 @@ func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snap
 		return err
 	}
 	if s.Kept != r.parts.kept() || !snapshotName.MatchString(s.Object) {
-		return fmt.Errorf("the newest snapshot %.100q is kept in %s, and this replica looks in %s: it needs the same option as the node",
+		return fmt.Errorf("the newest snapshot %.100q is kept in %s, and this replica looks in %s: it needs the same "+
+			"option as the node",
 			s.Object, place(s.Kept), place(r.parts.kept()))
 	}
 	parts := readParts(ctx, r.parts, s.Object, s.Parts, s.Bytes)
@@ -108,7 +109,8 @@ func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snap
 	}
 	defer im.Close()
 	if im.Point != s.Point {
-		return fmt.Errorf("%w: the snapshot that is announced as that of block %d is of block %d", fleet.ErrDamaged, s.Point.Revision, im.Revision)
+		return fmt.Errorf("%w: the snapshot that is announced as that of block %d is of block %d",
+			fleet.ErrDamaged, s.Point.Revision, im.Revision)
 	}
 	if err := load(im, s); err != nil {
 		return fmt.Errorf("%w: %w", errLoad, err)
@@ -340,7 +342,8 @@ func (r *rooms) messages(ctx context.Context, from uint64) (jetstream.MessagesCo
 	})
 	var messages jetstream.MessagesContext
 	if err == nil {
-		messages, err = c.Messages(jetstream.PullMaxMessages(pullMessages), jetstream.PullExpiry(pullExpiry), jetstream.PullHeartbeat(pullHeartbeat))
+		messages, err = c.Messages(jetstream.PullMaxMessages(pullMessages), jetstream.PullExpiry(pullExpiry),
+			jetstream.PullHeartbeat(pullHeartbeat))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the stream from message %d: %w", from, err)
@@ -357,8 +360,8 @@ type received struct {
 	err     error
 }
 
-// receive gets messages until an error, or until ended is closed. The library notices only within one call that waits for long
-// that a consumer is gone: so nobody else waits beside that call.
+// receive gets messages until an error, or until ended is closed. The library notices only within one call that waits
+// for long that a consumer is gone: so nobody else waits beside that call.
 func receive(messages jetstream.MessagesContext, ended <-chan struct{}) <-chan received {
 	come := make(chan received)
 	go func() {

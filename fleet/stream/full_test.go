@@ -164,7 +164,10 @@ func TestAFullDiskInACluster(t *testing.T) {
 	goesOn := func(what string) {
 		t.Helper()
 		there := script[next-1].Point.Revision + 50
-		next = n.feed(t, script, next, what, func() bool { at, begun := x.standing(); return begun && at.Revision > there })
+		next = n.feed(t, script, next, what, func() bool {
+			at, begun := x.standing()
+			return begun && at.Revision > there
+		})
 	}
 	leader := -1
 	eventually(t, "who leads", func() bool {
@@ -207,8 +210,8 @@ func TestAFullDiskInACluster(t *testing.T) {
 	}
 }
 
-// Where snapshots have no room, the stream goes on, the log says what to do, and there are snapshots again when there is
-// room.
+// Where snapshots have no room, the stream goes on, the log says what to do, and there are snapshots again when there
+// is room.
 func TestSnapshotsHaveNoRoom(t *testing.T) {
 	t.Parallel()
 	if !isApart(t) {

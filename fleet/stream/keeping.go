@@ -24,8 +24,8 @@ type snapshotStore interface {
 	kept() string
 	// put keeps a part, which is not there yet.
 	put(ctx context.Context, name string, part []byte) error
-	// get is a part of [partBytes] at most. An error wraps [errPartGone] if it is not there, and [fleet.ErrDamaged] if it
-	// cannot be one.
+	// get is a part of [partBytes] at most. An error wraps [errPartGone] if it is not there, and [fleet.ErrDamaged] if
+	// it cannot be one.
 	get(ctx context.Context, name string) ([]byte, error)
 	// drop deletes the snapshots that are unneeded, by their names.
 	drop(ctx context.Context, unneeded func(object string) bool) error
@@ -35,8 +35,8 @@ type snapshotStore interface {
 var errNoRoom = errors.New("there is no room for a snapshot, without which replicas cannot begin: make room where " +
 	"snapshots are kept (the disks and limits of the NATS servers, or fleet-folder)")
 
-// noRoomCodes are those of JetStream's answers that say that a limit of storage is reached. The library has no names for
-// them.
+// noRoomCodes are those of JetStream's answers that say that a limit of storage is reached. The library has no names
+// for them.
 var noRoomCodes = []jetstream.ErrorCode{10002, 10023, 10047}
 
 // hasNoRoom tells whether something failed as a disk is full, or a limit of what may be kept is reached.
@@ -80,7 +80,8 @@ func (o *Options) validateFolder() error {
 		return nil
 	}
 	u, err := url.Parse(o.Folder)
-	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "") {
+	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" ||
+		u.Fragment != "") {
 		err = errFolder
 	}
 	if err != nil {

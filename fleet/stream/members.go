@@ -37,7 +37,8 @@ func newMember(role, node string) Member {
 	if err != nil {
 		host = "?"
 	}
-	return Member{Role: role, Node: node, Host: host, Process: os.Getpid(), Since: time.Now().UTC().Truncate(time.Second)}
+	return Member{Role: role, Node: node, Host: host, Process: os.Getpid(),
+		Since: time.Now().UTC().Truncate(time.Second)}
 }
 
 func (o *Options) whoSubject() string { return "tarn." + o.Name + ".who" }
@@ -85,7 +86,8 @@ func (o *Options) members(ctx context.Context, conn *nats.Conn, wait time.Durati
 		}
 	}
 	slices.SortFunc(list, func(a, b Member) int {
-		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Node, b.Node))
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Process, b.Process),
+			cmp.Compare(a.Node, b.Node))
 	})
 	return list, nil
 }

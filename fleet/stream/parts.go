@@ -143,8 +143,8 @@ func (r *partReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// ErrInterrupted says that a snapshot could not be read to its end. What was made of it is of no use; who begins again finds
-// the newest one.
+// ErrInterrupted says that a snapshot could not be read to its end. What was made of it is of no use; who begins again
+// finds the newest one.
 var ErrInterrupted = errors.New("a snapshot could not be read to its end")
 
 // tryPart tries to move a part, again and again where servers come and go.

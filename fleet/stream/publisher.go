@@ -95,7 +95,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_ = p.retry(ctx, "Publishing to the fleet is interrupted", func() error { return p.lead(ctx, conn, js, about) }, // ends with ctx alone
+	// ends with ctx alone
+	_ = p.retry(ctx, "Publishing to the fleet is interrupted", func() error { return p.lead(ctx, conn, js, about) },
 		func(error) bool { return false })
 	return nil
 }
@@ -109,8 +110,8 @@ func (p *Publisher) Kept(at fleet.Point) bool {
 	return !p.leads.Load() || kept != nil && *kept == at
 }
 
-// lead waits for the publisher's place, and publishes until something fails. Nothing of what the servers keep is made or
-// changed by a node that stands by.
+// lead waits for the publisher's place, and publishes until something fails. Nothing of what the servers keep is made
+// or changed by a node that stands by.
 func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetStream, about Member) error {
 	place, err := p.place(ctx, js)
 	if err != nil {
@@ -173,7 +174,8 @@ func (p *Publisher) awaitHead(ctx context.Context, js jetstream.JetStream) error
 		case err != nil || behind == nil:
 			return err
 		case !said:
-			p.log.Info("This node publishes to the fleet no sooner than it has the block at which the stream ends", "fleet", p.Name,
+			p.log.Info("This node publishes to the fleet no sooner than it has the block at which the stream ends",
+				"fleet", p.Name,
 				"block", behind.Revision)
 			said = true
 		}
@@ -277,8 +279,8 @@ type window struct {
 }
 
 // errUnanswered says that the servers are there, and keep nothing.
-var errUnanswered = fmt.Errorf("no answer within %v (a NATS server whose disk was full takes messages again only after "+
-	"it was started again: look at its log)", requestTime)
+var errUnanswered = fmt.Errorf("no answer within %v (a NATS server whose disk was full takes messages again only "+
+	"after it was started again: look at its log)", requestTime)
 
 // send sends a part of a move, after waiting for the answers of earlier ones if too many are missing.
 func (w *window) send(ctx context.Context, move fleet.Header, part int, message []byte) error {

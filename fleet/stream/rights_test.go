@@ -29,7 +29,8 @@ func rightsOf(t *testing.T, fleet string) map[string]*server.Permissions {
 	_, table, _ := strings.Cut(string(text), "| who | publishes to | listens at |\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	o := Options{Name: fleet}
-	streams := []string{o.movesStream(), "KV_" + o.leaseBucket(), "KV_" + o.snapshotBucket(), "OBJ_" + o.snapshotBucket()}
+	streams := []string{o.movesStream(), "KV_" + o.leaseBucket(), "KV_" + o.snapshotBucket(),
+		"OBJ_" + o.snapshotBucket()}
 	token := regexp.MustCompile(`\bS\b`)
 	subjects := func(cell string) *server.SubjectPermission {
 		p := &server.SubjectPermission{}
@@ -132,7 +133,8 @@ func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		c, err := Compare(t.Context(), as("tarn fleet"), time.Second)
-		if err == nil && !slices.ContainsFunc(c.Replicas, func(v Verdict) bool { return v.Failure == "" && v.Same(&c.Node.RowsSum) }) {
+		if err == nil && !slices.ContainsFunc(c.Replicas,
+			func(v Verdict) bool { return v.Failure == "" && v.Same(&c.Node.RowsSum) }) {
 			t.Errorf("%+v", c)
 		}
 		done <- err

@@ -202,8 +202,8 @@ func (o *Options) certificates() (*tls.Config, error) {
 	return c, nil
 }
 
-// isInbox tells whether a subject is one where somebody waits for an answer. Nothing is answered elsewhere: who may only ask would
-// have members write to the fleet's streams.
+// isInbox tells whether a subject is one where somebody waits for an answer. Nothing is answered elsewhere: who may
+// only ask would have members write to the fleet's streams.
 func isInbox(subject string) bool { return strings.HasPrefix(subject, nats.InboxPrefix) }
 
 // rooms are what the server keeps for a fleet.
@@ -295,8 +295,8 @@ func (o *Options) findObjects(ctx context.Context, js jetstream.JetStream) (jets
 	return st, nil
 }
 
-// retry tries until ended says that an error ends it, or ctx does, and returns the last error. Why it is tried again goes
-// to the log with a text, each reason once until another comes.
+// retry tries until ended says that an error ends it, or ctx does, and returns the last error. Why it is tried again
+// goes to the log with a text, each reason once until another comes.
 func (o *Options) retry(ctx context.Context, text string, try func() error, ended func(error) bool) error {
 	var said string
 	for {

@@ -44,7 +44,10 @@ func TestReplicasFollow(t *testing.T) {
 	}
 	join()
 	// A line begins only where its snapshot's block becomes irreversible, for which the chain has to go on.
-	from := n.feed(t, script, 0, "the first replica begins", func() bool { _, begun := replicas[0].standing(); return begun })
+	from := n.feed(t, script, 0, "the first replica begins", func() bool {
+		_, begun := replicas[0].standing()
+		return begun
+	})
 	script = script[:from+*streamBlocks]
 	for i := from; i < len(script); {
 		k := min(len(script), i+1+r.IntN(4))

@@ -19,8 +19,8 @@ type Survey struct {
 	Moves     Kept        `json:"moves"`
 	Snapshots Kept        `json:"snapshots"` // by the servers; zero if they are in a folder
 	Newest    *Snapshot   `json:"newest"`    // null for none
-	// Missing are the servers that are not there, or behind, with a copy of anything that the fleet keeps: of its buckets
-	// too. While there is one, another one that ends may leave too few.
+	// Missing are the servers that are not there, or behind, with a copy of anything that the fleet keeps: of its
+	// buckets too. While there is one, another one that ends may leave too few.
 	Missing []string `json:"missing"`
 	Members []Member `json:"members"`
 }
@@ -121,7 +121,8 @@ func kept(ctx context.Context, st jetstream.Stream) (Kept, error) {
 	if err != nil {
 		return Kept{}, fmt.Errorf("ask for the state of stream %s: %w", st.CachedInfo().Config.Name, err)
 	}
-	k := Kept{Messages: info.State.Msgs, Bytes: info.State.Bytes, First: info.State.FirstTime, Last: info.State.LastTime,
+	k := Kept{Messages: info.State.Msgs, Bytes: info.State.Bytes, First: info.State.FirstTime,
+		Last:   info.State.LastTime,
 		Copies: info.Config.Replicas}
 	if c := info.Cluster; c != nil {
 		k.Leader = c.Leader

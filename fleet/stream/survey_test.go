@@ -48,7 +48,8 @@ func TestSurvey(t *testing.T) {
 	head := script[next-1].Point
 	eventually(t, "a replica at the head, whom all know", func() bool {
 		got, err = Look(t.Context(), o, 300*time.Millisecond)
-		return err == nil && got.Publisher != nil && got.Publisher.Head == head && len(got.Members) == 3 && got.Members[2].Head == head
+		return err == nil && got.Publisher != nil && got.Publisher.Head == head && len(got.Members) == 3 &&
+			got.Members[2].Head == head
 	})
 	var leads int
 	for _, m := range got.Members {
@@ -74,7 +75,8 @@ func TestSurvey(t *testing.T) {
 func TestSurveyOfNoServer(t *testing.T) {
 	t.Parallel()
 	o := Options{Name: "test", Servers: []string{"nats://" + loopback.Address(t)}}
-	if _, err := Look(t.Context(), o, 0); err == nil || !strings.Contains(err.Error(), o.Servers[0]+": no server answers") {
+	if _, err := Look(t.Context(), o, 0); err == nil ||
+		!strings.Contains(err.Error(), o.Servers[0]+": no server answers") {
 		t.Errorf("%v", err)
 	}
 }

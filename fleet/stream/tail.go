@@ -18,8 +18,8 @@ const RoleExport = "export"
 // Taker takes a fleet's moves one after another. It has no state that moves fit to or not: it looks itself whether one
 // follows the other. Its methods are called by one goroutine.
 type Taker interface {
-	// From is asked for before the first move, and after each interruption. It is a revision: the moves that come then begin
-	// with one that leads there or beyond, and may have come before. 0 is for the oldest move that is kept.
+	// From is asked for before the first move, and after each interruption. It is a revision: the moves that come then
+	// begin with one that leads there or beyond, and may have come before. 0 is for the oldest move that is kept.
 	From() uint64
 	// Take takes the next move, which is valid until Take returns. newest says that the move came after all that
 	// were there when the reading began, or was the last of them. An error ends the reading.
@@ -68,13 +68,15 @@ var errTake = errors.New("take the fleet's moves")
 // mostReadings is how often the same damage is read before it is taken for what the stream has.
 const mostReadings = 3
 
-// Run reads until ctx ends, which is no error, or the taker fails. A connection that breaks is opened again. An error that
-// wraps [fleet.ErrDamaged], [fleet.ErrGap] or [fleet.ErrTooLarge] says that the stream has been read several times, and has
-// messages that are no moves, or of which one does not follow the other.
+// Run reads until ctx ends, which is no error, or the taker fails. A connection that breaks is opened again. An error
+// that wraps [fleet.ErrDamaged], [fleet.ErrGap] or [fleet.ErrTooLarge] says that the stream has been read several
+// times, and has messages that are no moves, or of which one does not follow the other.
 func (t *Tail) Run(ctx context.Context, taker Taker) error {
 	var said string
 	times := 0
-	err := t.retry(ctx, "Reading the fleet's stream is interrupted", func() error { return t.read(ctx, taker) }, func(err error) bool {
+	err := t.retry(ctx, "Reading the fleet's stream is interrupted", func() error {
+		return t.read(ctx, taker)
+	}, func(err error) bool {
 		damaged := errors.Is(err, fleet.ErrDamaged) || errors.Is(err, fleet.ErrGap) || errors.Is(err, fleet.ErrTooLarge)
 		if text := err.Error(); text != said || !damaged {
 			said, times = text, 0

@@ -127,7 +127,8 @@ func (t *turn) searchBack(ctx context.Context, end tail) (fleet.Point, error) {
 			return h.Base, nil
 		}
 	}
-	return fleet.Point{}, fmt.Errorf("%w: none of the blocks that were published last is in this node's memory", fleet.ErrGap)
+	return fleet.Point{}, fmt.Errorf("%w: none of the blocks that were published last is in this node's memory",
+		fleet.ErrGap)
 }
 
 // begin begins a new line, with a snapshot.
@@ -161,7 +162,8 @@ func (t *turn) begin(ctx context.Context, end tail, why error) error {
 		t.at = s.Point
 		t.line.Store(line)
 		t.next = time.Now().Add(t.SnapshotEvery)
-		t.log.Info("A new line of the fleet's stream begins", "fleet", t.Name, "block", s.Point.Revision, "snapshot", s.Bytes)
+		t.log.Info("A new line of the fleet's stream begins", "fleet", t.Name, "block", s.Point.Revision,
+			"snapshot", s.Bytes)
 		return nil
 	}
 }
@@ -218,7 +220,8 @@ func (t *turn) offer(ctx context.Context, s Snapshot) error {
 }
 
 // errOtherChain says that another chain has the fleet's name.
-var errOtherChain = errors.New("the fleet has another chain: give this node's another name, or delete what the servers keep of it")
+var errOtherChain = errors.New("the fleet has another chain: give this node's another name, or delete what the " +
+	"servers keep of it")
 
 // sameChain tells whether the fleet's snapshots are of this chain.
 func (t *turn) sameChain(ctx context.Context, chain fleet.ID) error {
@@ -254,7 +257,8 @@ func (t *turn) awaitFinal(ctx context.Context, p fleet.Point) error {
 func decided(line *fleet.Line, p fleet.Point) (bool, error) {
 	_, final := line.Head()
 	if !line.Has(p) {
-		return false, fmt.Errorf("%w: block %d (%s) is not on the node's branch any more, or too long ago", fleet.ErrGap, p.Revision, p.ID)
+		return false, fmt.Errorf("%w: block %d (%s) is not on the node's branch any more, or too long ago",
+			fleet.ErrGap, p.Revision, p.ID)
 	}
 	return final.Revision >= p.Revision, nil
 }
@@ -311,8 +315,8 @@ func (t *turn) publish(ctx context.Context) error {
 	}
 }
 
-// moveSize is about how large the next move may be. Replicas stop only between two moves: none goes beyond a block that they
-// are to compare, or that may become it.
+// moveSize is about how large the next move may be. Replicas stop only between two moves: none goes beyond a block that
+// they are to compare, or that may become it.
 func (t *turn) moveSize() int64 {
 	if t.due.Load() || t.comparing.Load() || t.at.Revision < t.compared.Load() {
 		return 1
@@ -348,7 +352,8 @@ func (t *turn) tendSnapshots(ctx context.Context) error {
 			if err := t.offer(ctx, s); err != nil {
 				return err
 			}
-			t.log.Info("Replicas begin with a newer snapshot", "fleet", t.Name, "block", s.Point.Revision, "bytes", s.Bytes)
+			t.log.Info("Replicas begin with a newer snapshot", "fleet", t.Name, "block", s.Point.Revision,
+				"bytes", s.Bytes)
 		}
 	}
 	if t.next.IsZero() {
@@ -378,9 +383,9 @@ func (t *turn) tendSnapshots(ctx context.Context) error {
 // lookEvery is the time between two looks whether the newest snapshot still leads into the stream.
 const lookEvery = 5 * time.Second
 
-// lookAtStream lets a snapshot be due at once if the stream has lost what follows the newest one: nobody can begin then.
-// So it is where the stream keeps less than what comes between two snapshots, and where a server's clock is set forward
-// by more than messages may become old.
+// lookAtStream lets a snapshot be due at once if the stream has lost what follows the newest one: nobody can begin
+// then. So it is where the stream keeps less than what comes between two snapshots, and where a server's clock is set
+// forward by more than messages may become old.
 func (t *turn) lookAtStream(ctx context.Context) {
 	if now := time.Now(); t.uploaded != nil || t.waiting != nil || t.due.Load() || now.Before(t.look) || t.needed == 0 {
 		return
@@ -393,8 +398,8 @@ func (t *turn) lookAtStream(ctx context.Context) {
 	t.next = time.Now()
 	t.stays.end()
 	t.log.Warn("The stream does not have what follows the newest snapshot any more; another one is made. "+
-		"If this comes again, let the stream keep more (fleet-keep-hours, fleet-keep-mb), or make snapshots more often "+
-		"(fleet-snapshot-minutes)", "fleet", t.Name,
+		"If this comes again, let the stream keep more (fleet-keep-hours, fleet-keep-mb), or make snapshots more "+
+		"often (fleet-snapshot-minutes)", "fleet", t.Name,
 		"message", t.needed, "first", info.State.FirstSeq)
 }
 

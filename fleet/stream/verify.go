@@ -21,9 +21,9 @@ type Compared interface {
 	View() (store.View, error)
 }
 
-// verification compares a replica's rows with the node's. While a comparison is due, views of what was applied are held. The
-// node names its block, of which the view is kept then, and when it has read its rows, the replica reads that view. A replica
-// that was not at that block by itself is not compared.
+// verification compares a replica's rows with the node's. While a comparison is due, views of what was applied are
+// held. The node names its block, of which the view is kept then, and when it has read its rows, the replica reads that
+// view. A replica that was not at that block by itself is not compared.
 type verification struct {
 	f   *Follower
 	due atomic.Bool
@@ -50,7 +50,8 @@ type heldView struct {
 type nodesRows struct {
 	at  fleet.Point
 	sum fleet.RowsSum
-	// told is called once, by any goroutine, with the replica's own rows, or with why they were not read; nil for nobody.
+	// told is called once, by any goroutine, with the replica's own rows, or with why they were not read; nil for
+	// nobody.
 	told func(own *fleet.RowsSum, err error)
 }
 
@@ -73,13 +74,14 @@ const forkTime = 5 * time.Second
 
 // Why a replica is not compared.
 var (
-	errNotThere     = errors.New("the replica has passed the node's block without stopping there, or follows another branch")
+	errNotThere = errors.New(
+		"the replica has passed the node's block without stopping there, or follows another branch")
 	errNotFollowing = errors.New("the replica does not follow at the moment; it may be loading a snapshot")
 	errNotAlike     = errors.New("the replica does not keep the node's rows as they are")
 )
 
-// begin begins to compare, if the replica can be compared. What is returned ends it. differs is told that the replica is not
-// what the node is.
+// begin begins to compare, if the replica can be compared. What is returned ends it. differs is told that the replica
+// is not what the node is.
 func (v *verification) begin(ctx context.Context, replica Replica, differs func(error)) (end func()) {
 	head, _ := replica.Head()
 	ctx, cancel := context.WithCancel(ctx)
@@ -164,7 +166,8 @@ func (v *verification) view() store.View {
 	return view
 }
 
-// nodeNames keeps the view of a block that the node has named, or will when the replica comes there. Others are given back.
+// nodeNames keeps the view of a block that the node has named, or will when the replica comes there. Others are given
+// back.
 func (v *verification) nodeNames(at fleet.Point) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -221,8 +224,8 @@ func (f *Follower) watchSnapshots(ctx context.Context) error {
 	})
 }
 
-// announced compares the view of the node's block, if there is one, and gives others back. If the replica has not come that
-// far, it will.
+// announced compares the view of the node's block, if there is one, and gives others back. If the replica has not come
+// that far, it will.
 func (v *verification) announced(n *nodesRows) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -286,9 +289,11 @@ func (v *verification) compare(ctx context.Context, view store.View, n *nodesRow
 	}
 	n.tell(&own, nil)
 	if own.Same(&n.sum) {
-		v.f.Log.Info("The replica's state is the node's", "fleet", v.f.Name, "block", n.at.Revision, "rows", own.Rows, "hash", own.Hash)
+		v.f.Log.Info("The replica's state is the node's", "fleet", v.f.Name, "block", n.at.Revision, "rows", own.Rows,
+			"hash", own.Hash)
 		return
 	}
-	differs(fmt.Errorf("%w: at block %d (%s) its %d rows have the hash %s, the node's %d rows have %s; tables that differ: %q",
+	differs(fmt.Errorf(
+		"%w: at block %d (%s) its %d rows have the hash %s, the node's %d rows have %s; tables that differ: %q",
 		ErrBeginAgain, n.at.Revision, n.at.ID, own.Rows, own.Hash, n.sum.Rows, n.sum.Hash, own.Difference(&n.sum)))
 }

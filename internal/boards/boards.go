@@ -117,7 +117,8 @@ func Metrics(expr string) (names []string) {
 	}
 	for _, w := range word.FindAllString(expr, -1) {
 		name := strings.TrimSpace(w)
-		if strings.HasSuffix(name, "(") || slices.Contains([]string{"and", "or", "unless", "bool", "offset", "atan2"}, name) {
+		if strings.HasSuffix(name, "(") ||
+			slices.Contains([]string{"and", "or", "unless", "bool", "offset", "atan2"}, name) {
 			continue
 		}
 		names = append(names, name)

@@ -126,7 +126,8 @@ func TestPrometheusTakesTheExamples(t *testing.T) {
 			for _, x := range p.Targets {
 				rules.WriteString("      - record: board:" + strings.ReplaceAll(b.UID, "-", "_") +
 					":x\n        expr: '" + strings.ReplaceAll(x.Expr, "$__rate_interval", "1m") + "'\n")
-				rules.WriteString("        labels: {panel: \"" + strings.ReplaceAll(p.Title, `"`, "") + x.Expr[:1] + "\"}\n")
+				rules.WriteString("        labels: {panel: \"" + strings.ReplaceAll(p.Title, `"`, "") +
+					x.Expr[:1] + "\"}\n")
 			}
 		}
 	}

@@ -57,7 +57,8 @@ func New(bytes int64) (*Container, error) {
 
 // Program writes a program to path that runs another one in the container, with the same arguments.
 func (c *Container) Program(path, program string) error {
-	text := fmt.Sprintf("#!/bin/sh\necho $$ > '%s'\nexec '%s' \"$@\"\n", filepath.Join(c.folder, "cgroup.procs"), program)
+	text := fmt.Sprintf("#!/bin/sh\necho $$ > '%s'\nexec '%s' \"$@\"\n",
+		filepath.Join(c.folder, "cgroup.procs"), program)
 	return os.WriteFile(path, []byte(text), 0o755)
 }
 

@@ -32,8 +32,10 @@ func TestDotsStandForAnything(t *testing.T) {
 		want, said string
 		is         bool
 	}{
-		{"a", "a", true}, {"a", "ab", false}, {"a…", "ab", true}, {"…b", "ab", true}, {"…", "", true}, {"a…c", "abc", true},
-		{"a…c", "abcd", false}, {"…b…", "abc", true}, {"…b…b…", "abc", false}, {"ab…b", "ab", false}, {"x…", "ax", false},
+		{"a", "a", true}, {"a", "ab", false}, {"a…", "ab", true}, {"…b", "ab", true}, {"…", "", true},
+		{"a…c", "abc", true},
+		{"a…c", "abcd", false}, {"…b…", "abc", true}, {"…b…b…", "abc", false}, {"ab…b", "ab", false},
+		{"x…", "ax", false},
 	} {
 		if Matches(c.want, c.said) != c.is {
 			t.Errorf("%s for %s: %v", c.want, c.said, !c.is)

@@ -10,7 +10,8 @@ import (
 )
 
 // boundedRooms keep what strangers may cost in one file, limits.go.
-var boundedRooms = []string{"antelope/p2p", "antelope/rpc", "antelope/ship", "opera/p2p", "opera/p2p/fsnap", "opera/rpc"}
+var boundedRooms = []string{"antelope/p2p", "antelope/rpc", "antelope/ship", "opera/p2p",
+	"opera/p2p/fsnap", "opera/rpc"}
 
 // mostPlain is the largest number that may stand in other files of those rooms, and mostNamed the
 // largest that a constant may have there.

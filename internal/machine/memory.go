@@ -88,7 +88,8 @@ func groups(root fs.FS) []group {
 			continue
 		}
 		if p, ok := paths[unified]; ok {
-			list = append(list, group{mount: strings.TrimPrefix(f[4], "/"), below: mountPath(p, f[3]), unified: unified})
+			list = append(list,
+				group{mount: strings.TrimPrefix(f[4], "/"), below: mountPath(p, f[3]), unified: unified})
 		}
 	}
 	return list

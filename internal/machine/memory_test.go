@@ -35,8 +35,10 @@ func TestTheLeastLimitAroundTheProcessCounts(t *testing.T) {
 		"version 2, the slice around the service": {
 			files: map[string]string{
 				"proc/self/cgroup": "0::/a.slice/b.service\n", "proc/self/mountinfo": v2,
-				"sys/fs/cgroup/a.slice/memory.max": "2097152\n", "sys/fs/cgroup/a.slice/b.service/memory.max": "3145728\n",
-				"sys/fs/cgroup/a.slice/memory.swap.max": "max\n", "sys/fs/cgroup/a.slice/b.service/memory.swap.max": "1048576\n",
+				"sys/fs/cgroup/a.slice/memory.max":                "2097152\n",
+				"sys/fs/cgroup/a.slice/b.service/memory.max":      "3145728\n",
+				"sys/fs/cgroup/a.slice/memory.swap.max":           "max\n",
+				"sys/fs/cgroup/a.slice/b.service/memory.swap.max": "1048576\n",
 			},
 			want: Memory{Bytes: 2 << 20, Swap: 1 << 20, Limit: "/sys/fs/cgroup/a.slice/memory.max"},
 		},

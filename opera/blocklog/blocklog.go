@@ -291,8 +291,8 @@ func (l *Log) Settle(before inter.BlockNumber) error {
 }
 
 // Move moves a segment of each log that has nothing but blocks before a number, such that a
-// genesis brought, or records that are synced, to OldDir, and tells whether there was one. It may run beside the goroutine
-// that appends, but not beside Cut.
+// genesis brought, or records that are synced, to OldDir, and tells whether there was one. It may run beside the
+// goroutine that appends, but not beside Cut.
 func (l *Log) Move(before inter.BlockNumber) (bool, error) {
 	own, err := l.own.log.Move(uint64(before))
 	brought, err2 := l.brought.log.Move(l.Brought())

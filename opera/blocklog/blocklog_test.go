@@ -79,7 +79,9 @@ func may(b *Block, q *Query) bool {
 	}
 	for i, topics := range q.Topics {
 		if len(topics) != 0 && !one(func(l *types.Log) bool {
-			return len(l.Topics) > i && slices.ContainsFunc(topics, func(t common.Hash) bool { return t[0] == l.Topics[i][0] })
+			return len(l.Topics) > i && slices.ContainsFunc(topics, func(t common.Hash) bool {
+				return t[0] == l.Topics[i][0]
+			})
 		}) {
 			return false
 		}
@@ -168,7 +170,10 @@ func compare(t *testing.T, m maker, l *Log, blocks map[inter.BlockNumber]*Block,
 	for range 10 {
 		q := m.query(next)
 		var got, want []inter.BlockNumber
-		must(t, l.Logging(context.Background(), q, func(n inter.BlockNumber) bool { got = append(got, n); return true }))
+		must(t, l.Logging(context.Background(), q, func(n inter.BlockNumber) bool {
+			got = append(got, n)
+			return true
+		}))
 		for n := q.From; n <= q.To; n++ {
 			if b := blocks[n]; b != nil && may(b, q) {
 				want = append(want, n)

@@ -10,9 +10,9 @@ import (
 	"tarn/opera/inter"
 )
 
-// Assemble puts the block together from what is told of it alone, with its senders. It has no base fee, and receipts have what is
-// stored of them: status, gas used so far, logs with address, topics and data. There is a receipt for each transaction. What is told
-// may be anything.
+// Assemble puts the block together from what is told of it alone, with its senders. It has no base fee, and receipts
+// have what is stored of them: status, gas used so far, logs with address, topics and data. There is a receipt for each
+// transaction. What is told may be anything.
 func (t *Told) Assemble() (*Block, error) {
 	if err := t.checkEvents(); err != nil {
 		return nil, err

@@ -63,7 +63,9 @@ func (l *logs) assemble(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 }
 
 // assemble puts a block together from its entry and its events, which are read by their numbers.
-func assemble(number inter.BlockNumber, e *blocklog.Block, event func(n uint64) (inter.EventID, []byte, error)) (*Block, error) {
+func assemble(
+	number inter.BlockNumber, e *blocklog.Block, event func(n uint64) (inter.EventID, []byte, error),
+) (*Block, error) {
 	b := &Block{
 		Number: number, Time: e.Time, ID: e.ID, GasUsed: e.GasUsed, Internal: e.Txs, Skipped: e.Skipped,
 		Senders: e.Senders, Receipts: make(types.Receipts, len(e.Receipts)), events: e.Events,

@@ -65,8 +65,9 @@ type Options struct {
 	// Connected, if not nil, is told of each block after it was published. It must not
 	// keep the writer.
 	Connected func(*Block)
-	// Pushed, if not nil, is told of each block while its revision can be undone, with the block before it, and the rows of
-	// [Teller.Tables] that it changed. Nobody sees the block yet. It must not keep the writer; after an error of it nothing can go on.
+	// Pushed, if not nil, is told of each block while its revision can be undone, with the block before it, and the
+	// rows of [Teller.Tables] that it changed. Nobody sees the block yet. It must not keep the writer; after an error
+	// of it nothing can go on.
 	Pushed func(before inter.BlockInfo, b *Block, rows ChangedRows) error
 	// Progress, if not nil, is told by Open how many of the epoch's events were given to
 	// consensus again.

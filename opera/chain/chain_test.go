@@ -82,7 +82,9 @@ type chainFolder struct {
 
 func openStore(t testing.TB, dir string, o engine.Options) chainFolder {
 	t.Helper()
-	p := chainFolder{history: NewHistory(HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) { t.Log(err) }})}
+	p := chainFolder{history: NewHistory(HistoryOptions{Dir: filepath.Join(dir, "history"), Notice: func(err error) {
+		t.Log(err)
+	}})}
 	o.BeforeCheckpoint = p.history.Sync
 	s, err := engine.Open(filepath.Join(dir, "state"), o)
 	if err != nil {

@@ -44,7 +44,8 @@ func diskOf(disk vfs.FS) (chainFolder, error) { return diskBelow(disk, "/", page
 // diskBelow is diskOf below a folder, with the page engine in a mode. In mode mapped the kernel
 // writes pages, which no stand-in sees.
 func diskBelow(disk vfs.FS, dir string, mode page.Mode) (chainFolder, error) {
-	p := chainFolder{history: NewHistory(HistoryOptions{FS: disk, Dir: filepath.Join(dir, "history"), OldDir: filepath.Join(dir, "old"), SegmentBytes: 4 << 10})}
+	p := chainFolder{history: NewHistory(HistoryOptions{FS: disk, Dir: filepath.Join(dir, "history"),
+		OldDir: filepath.Join(dir, "old"), SegmentBytes: 4 << 10})}
 	e, err := page.Open(page.Options{
 		Dir: filepath.Join(dir, "state"), FS: disk, Mode: mode, LimitBytes: 64 << 20, GrowBytes: 2 << 20,
 		BeforeCheckpoint: p.history.Sync,

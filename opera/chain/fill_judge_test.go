@@ -57,7 +57,9 @@ func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
 	}
 	kinds := map[string]int{}
 	for i := range uint64(*fillWorlds) {
-		t.Run(fmt.Sprint("seed ", first+i), func(t *testing.T) { newContest(t, program, first+i, kinds).run(*fillSteps) })
+		t.Run(fmt.Sprint("seed ", first+i), func(t *testing.T) {
+			newContest(t, program, first+i, kinds).run(*fillSteps)
+		})
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		t.Logf("%6d %s", kinds[kind], kind)
@@ -147,7 +149,8 @@ func (c *contest) giveRaw(kind, verb string, raw []byte, ours string) string {
 		got = ErrOtherRecord.Error()
 	}
 	if got != ours {
-		c.t.Fatalf("seed %d, step %d, %s:\ngo-opera: %s\nours:     %s\nasked:    %.300s", c.seed, c.step, kind, got, ours, question)
+		c.t.Fatalf("seed %d, step %d, %s:\ngo-opera: %s\nours:     %s\nasked:    %.300s",
+			c.seed, c.step, kind, got, ours, question)
 	}
 	c.kinds[kind+": "+ours]++
 	return ours
@@ -335,7 +338,8 @@ func (c *contest) giveVotes(kind string, raw []byte, ofBlocks bool) {
 		if c.giveRaw(kind, "addbvs", raw, refusalText(c.c.AddBlockVotes(v))) == "<nil>" {
 			c.sent = append(c.sent, sentVotes{kind, raw})
 			for i, vote := range v.Val.Votes {
-				c.countVote(votedRecord{v.Val.Start + inter.BlockNumber(i), v.Val.Epoch, vote}, v.Signed.Locator.Creator, v.Signed.Locator.Epoch, before || i > 0)
+				c.countVote(votedRecord{v.Val.Start + inter.BlockNumber(i), v.Val.Epoch, vote},
+					v.Signed.Locator.Creator, v.Signed.Locator.Epoch, before || i > 0)
 			}
 		}
 		return

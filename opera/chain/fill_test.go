@@ -115,7 +115,8 @@ func send(t testing.TB, c *Chain) (s parcel) {
 			s.blockVotes[i] = again(t, &votes)
 			continue
 		}
-		votes := signVotes(t, e, inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}}, inter.EpochVote{}).SignedBlockVotes()
+		votes := signVotes(t, e, inter.BlockVotes{Start: n, Epoch: e, Votes: [][32]byte{r.Block.Hash()}},
+			inter.EpochVote{}).SignedBlockVotes()
 		s.blockVotes = append(s.blockVotes, again(t, &votes))
 	}
 	return s
@@ -269,7 +270,8 @@ func TestRecordsThatEnoughVouchForAreShown(t *testing.T) {
 			})
 			s.same(t, c, original)
 			last := s.blocks[len(s.blocks)-1].Number
-			if block, epoch, err := c.firstUnfilled(); err != nil || block != last+1 || epoch != s.epochs[len(s.epochs)-1].Epoch+1 {
+			if block, epoch, err := c.firstUnfilled(); err != nil || block != last+1 ||
+				epoch != s.epochs[len(s.epochs)-1].Epoch+1 {
 				t.Errorf("block %d and epoch %d are the first that lack: %v", block, epoch, err)
 			}
 			restart()

@@ -39,8 +39,9 @@ const (
 // newWorld makes epochs like a first one.
 func newWorld(t testing.TB, r *rand.Rand, first *inter.EpochRecord, epochs int) *world {
 	w := &world{
-		t: t, r: r, epochs: map[inter.Epoch][]*inter.EpochRecord{}, blocks: map[inter.BlockNumber][]*inter.BlockRecord{},
-		of: map[inter.BlockNumber]inter.Epoch{}, lastE: first.Epoch, lastB: first.State.BlockState.LastBlock.Number,
+		t: t, r: r, epochs: map[inter.Epoch][]*inter.EpochRecord{},
+		blocks: map[inter.BlockNumber][]*inter.BlockRecord{},
+		of:     map[inter.BlockNumber]inter.Epoch{}, lastE: first.Epoch, lastB: first.State.BlockState.LastBlock.Number,
 		people: few,
 	}
 	if r.IntN(3) == 0 {

@@ -12,8 +12,8 @@ import (
 )
 
 // A chain that follows executes nothing: another node tells it what each block changed in the rows that all nodes have
-// alike, and what it brought to the logs, its root included. It has no events but those with transactions of its blocks, no
-// votes, and no tries: it proves nothing. Its store says that it is one, and no node goes on with it.
+// alike, and what it brought to the logs, its root included. It has no events but those with transactions of its
+// blocks, no votes, and no tries: it proves nothing. Its store says that it is one, and no node goes on with it.
 
 // Errors of chains that follow.
 var (
@@ -27,8 +27,8 @@ var (
 type Follower struct{ *Chain }
 
 // BeginFollower makes the store's rows, which were loaded, a chain that follows, and makes it durable. records are
-// the last blocks before and at the head, in their order, for those who ask for them and for contracts that ask for their
-// ids. Interrupted, the store is of no use: whoever calls this marks it until it returns.
+// the last blocks before and at the head, in their order, for those who ask for them and for contracts that ask for
+// their ids. Interrupted, the store is of no use: whoever calls this marks it until it returns.
 func BeginFollower(o Options, records []*inter.BlockRecord) (err error) {
 	c, err := openTables(o)
 	if err != nil {

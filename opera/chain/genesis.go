@@ -109,6 +109,7 @@ func (c opening) createHead(h *head) error {
 func (c opening) genesisHead(header genesis.Header, begin *genesis.Beginning) *head {
 	return &head{
 		Network: Network{GenesisID: header.ID, ID: header.NetworkID, Name: header.NetworkName},
-		Block:   begin.Epoch.State.BlockState, Epoch: begin.Epoch.State.EpochState, Upgrades: begin.Upgrades, Logs: c.counted,
+		Block:   begin.Epoch.State.BlockState, Epoch: begin.Epoch.State.EpochState, Upgrades: begin.Upgrades,
+		Logs: c.counted,
 	}
 }

@@ -108,7 +108,8 @@ func TestAChainGoesOverToAnEpochWhoseStateWasBrought(t *testing.T) {
 			}
 			rest := parcel{blocks: s.blocks, blockVotes: s.blockVotes}
 			rest.take(t, func() *Chain { return c }, func() {})
-			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, true)); !errors.Is(err, state.ErrOtherState) {
+			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, true)); !errors.Is(err,
+				state.ErrOtherState) {
 				t.Fatalf("another state: %v", err)
 			}
 			if err := c.GoOver(context.Background(), c.Epoch().Epoch, bring(t, original, c, e, false)); !errors.Is(err,
@@ -117,7 +118,8 @@ func TestAChainGoesOverToAnEpochWhoseStateWasBrought(t *testing.T) {
 			}
 			stopped, stop := context.WithCancelCause(context.Background())
 			stop(errStopped)
-			if err := c.GoOver(stopped, e, bring(t, original, c, e, false)); !errors.Is(err, errStopped) || c.Failed() != nil {
+			if err := c.GoOver(stopped, e, bring(t, original, c, e, false)); !errors.Is(err, errStopped) ||
+				c.Failed() != nil {
 				t.Fatalf("stopped: %v; the chain %v", err, c.Failed())
 			}
 			if err := c.GoOver(context.Background(), e, bring(t, original, c, e, false)); err != nil {
@@ -287,7 +289,8 @@ func later(t testing.TB, of *Chain, blocks inter.BlockNumber) (s parcel) {
 	record.State.EpochState.Rules.Upgrades.London = !record.State.EpochState.Rules.Upgrades.London
 	record.State.BlockState.LastBlock.Number, record.State.BlockState.FinalizedStateRoot = last+blocks, root
 	s.epochs = []*inter.EpochRecord{record}
-	vote := signVotes(t, record.Epoch, inter.BlockVotes{}, inter.EpochVote{Epoch: record.Epoch, Vote: record.State.Hash()}).SignedEpochVote()
+	vote := signVotes(t, record.Epoch, inter.BlockVotes{}, inter.EpochVote{Epoch: record.Epoch,
+		Vote: record.State.Hash()}).SignedEpochVote()
 	s.epochVotes = map[inter.Epoch][]*inter.SignedEpochVote{record.Epoch: {again(t, &vote)}}
 	w := &world{t: t, r: rand.New(rand.NewPCG(1, 2))}
 	votes := inter.BlockVotes{Start: last + 1, Epoch: present}
@@ -329,7 +332,8 @@ func TestBlocksOfItsOwnAreRecordsAfterAChainGoesOver(t *testing.T) {
 		at = openStore(t, dir, engine.Options{Kind: engine.Page})
 		c = openChain(t, at)
 		head := e.State.BlockState.LastBlock.Number
-		if c.Head().Number != head || c.Epoch().Epoch != e.Epoch || c.First() != head+1 || c.Lowest() != original.Lowest() {
+		if c.Head().Number != head || c.Epoch().Epoch != e.Epoch || c.First() != head+1 ||
+			c.Lowest() != original.Lowest() {
 			t.Fatalf("the chain is at block %d of epoch %d, its own begin with %d of %d",
 				c.Head().Number, c.Epoch().Epoch, c.First(), c.Lowest())
 		}

@@ -220,7 +220,8 @@ func (g *Graph) keep(p *inter.Payload, number uint64) {
 	v.event.Extra, v.event.Parents, v.event.PrevEpochHash = nil, nil, nil
 	id := p.ID()
 	g.vertices[id], g.connected = v, number+1
-	g.newest.add(p, func(id inter.EventID) inter.ValidatorID { return g.vertices[id].event.Creator }, g.dag.Forked(p.Creator))
+	g.newest.add(p, func(id inter.EventID) inter.ValidatorID { return g.vertices[id].event.Creator },
+		g.dag.Forked(p.Creator))
 }
 
 // check makes all checks of an event but consensus', in go-opera's order.

@@ -13,7 +13,9 @@ const inOrder = 64
 // processInOrder does some work for items on all processors, and hands what comes of it to the
 // caller's function in the order of the items. It ends with the first error, of whichever
 // item comes first, and when the context ends. The items are read by another goroutine.
-func processInOrder[I, T any](ctx context.Context, items iter.Seq2[I, error], work func(I) (T, error), take func(T) error) error {
+func processInOrder[I, T any](
+	ctx context.Context, items iter.Seq2[I, error], work func(I) (T, error), take func(T) error,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	type result struct {
 		item  I

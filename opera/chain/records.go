@@ -8,8 +8,8 @@ import (
 )
 
 // records is what the chain knows of the past, for proofs: not what records say of blocks and
-// epochs to come, because what a proof comes to must not depend on which of them a node has. Where a row cannot be read it
-// answers that there is none, and keeps the error, with which no block can be made.
+// epochs to come, because what a proof comes to must not depend on which of them a node has. Where a row cannot be read
+// it answers that there is none, and keeps the error, with which no block can be made.
 type records struct {
 	chain *Chain
 	err   error

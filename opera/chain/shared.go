@@ -10,8 +10,8 @@ import (
 	"tarn/store"
 )
 
-// View shows the rows of the newest state that all nodes have alike; of the head's row, what it says of the node's logs and
-// kind is left out. It is the caller's, and any goroutine may ask.
+// View shows the rows of the newest state that all nodes have alike; of the head's row, what it says of the node's logs
+// and kind is left out. It is the caller's, and any goroutine may ask.
 func (t Teller) View() (_ store.View, err error) {
 	v, err := t.c.store.View()
 	if err != nil {

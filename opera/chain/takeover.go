@@ -236,7 +236,9 @@ func (x *takeover) state() error {
 	number := x.block.LastBlock.Number
 	copying := state.Copy{
 		Tables: x.Chain.state, To: x.store, From: x.From, Context: x.ctx,
-		Progress: func(account common.Hash) { x.say("the last state", uint64(account[0])<<8+uint64(account[1]), parts) },
+		Progress: func(account common.Hash) {
+			x.say("the last state", uint64(account[0])<<8+uint64(account[1]), parts)
+		},
 	}
 	if err := copying.State(uint64(number), x.block.FinalizedStateRoot); err != nil {
 		return fmt.Errorf("copy the state of block %d: %w", number, err)

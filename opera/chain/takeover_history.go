@@ -160,7 +160,8 @@ func (x *takeover) takeBlock(n inter.BlockNumber) (t takenBlock, err error) {
 	}
 	t.root = b.Root
 	t.entry = &blocklog.Block{
-		ID: b.ID, Time: b.Time, GasUsed: b.GasUsed, Txs: b.Txs, Skipped: b.Skipped, Receipts: b.Receipts, Root: b.Root[:],
+		ID: b.ID, Time: b.Time, GasUsed: b.GasUsed, Txs: b.Txs, Skipped: b.Skipped, Receipts: b.Receipts,
+		Root: b.Root[:],
 	}
 	all := append(types.Transactions(nil), b.Txs...)
 	payloads := make([]*inter.Payload, 0, len(b.Events))

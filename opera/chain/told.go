@@ -9,8 +9,8 @@ import (
 	"tarn/store"
 )
 
-// ChangedRows calls each for rows that a block has changed, with what they are now, until an error. A row that is gone has
-// present false. What is passed is valid until each returns.
+// ChangedRows calls each for rows that a block has changed, with what they are now, until an error. A row that is gone
+// has present false. What is passed is valid until each returns.
 type ChangedRows func(each func(t store.Table, key, value []byte, present bool) error) error
 
 // Teller tells others what a chain's blocks changed. Any goroutine may use it.
@@ -19,11 +19,12 @@ type Teller struct{ c *Chain }
 // NewTeller makes one of a chain.
 func NewTeller(c *Chain) Teller { return Teller{c} }
 
-// Tables are those whose rows are alike on all nodes that have executed the same blocks, but for what the head's row says of
-// the node's logs.
+// Tables are those whose rows are alike on all nodes that have executed the same blocks, but for what the head's row
+// says of the node's logs.
 func (t Teller) Tables() []store.TableInfo {
 	c := t.c
-	return append([]store.TableInfo{{ID: c.rows.head, Name: tableHead}, {ID: c.rows.epochs, Name: tableEpochs}}, c.state.Shared()...)
+	return append([]store.TableInfo{{ID: c.rows.head, Name: tableHead}, {ID: c.rows.epochs, Name: tableEpochs}},
+		c.state.Shared()...)
 }
 
 // tellPushed tells of a block whose revision is the head and can be undone.
@@ -35,30 +36,31 @@ func tellPushed(c *Chain, b *Block) error {
 	for _, t := range NewTeller(c).Tables() {
 		shared[t.ID] = true
 	}
-	return c.options.Pushed(c.block.LastBlock, b, func(each func(t store.Table, key, value []byte, present bool) error) error {
-		told := make(map[string]bool) // codes
-		err := c.store.Changes(func(t store.Table) bool { return shared[t] },
-			func(t store.Table, key, value []byte, present bool) error {
-				if t == c.rows.head && !bytes.Equal(key, headKey) {
+	return c.options.Pushed(c.block.LastBlock, b,
+		func(each func(t store.Table, key, value []byte, present bool) error) error {
+			told := make(map[string]bool) // codes
+			err := c.store.Changes(func(t store.Table) bool { return shared[t] },
+				func(t store.Table, key, value []byte, present bool) error {
+					if t == c.rows.head && !bytes.Equal(key, headKey) {
+						return nil
+					}
+					if c.state.IsCode(t) {
+						told[string(key)] = true
+					}
+					return each(t, key, value, present)
+				})
+			if err != nil {
+				return err
+			}
+			// Another node may lack a code that this one had already.
+			return c.state.EachCode(b.changes, func(t store.Table, hash, code []byte) error {
+				if told[string(hash)] {
 					return nil
 				}
-				if c.state.IsCode(t) {
-					told[string(key)] = true
-				}
-				return each(t, key, value, present)
+				told[string(hash)] = true
+				return each(t, hash, code, true)
 			})
-		if err != nil {
-			return err
-		}
-		// Another node may lack a code that this one had already.
-		return c.state.EachCode(b.changes, func(t store.Table, hash, code []byte) error {
-			if told[string(hash)] {
-				return nil
-			}
-			told[string(hash)] = true
-			return each(t, hash, code, true)
 		})
-	})
 }
 
 // Told is what a block brings to the logs of a chain that follows.

@@ -60,7 +60,8 @@ func TestAViewFindsWhatBlocksHave(t *testing.T) {
 		}
 		for i, tx := range b.Txs {
 			if from, err := evm.Sender(c.Signer(), tx); err != nil || from != b.Senders[i] {
-				t.Errorf("transaction %d of block %d is from %v, recovered %v, %v", i, b.Number, b.Senders[i], from, err)
+				t.Errorf("transaction %d of block %d is from %v, recovered %v, %v",
+					i, b.Number, b.Senders[i], from, err)
 			}
 			place, ok, err := placeOf(v, tx.Hash())
 			if want := (TxPlace{b.Number, uint(i)}); place != want || !ok || err != nil {

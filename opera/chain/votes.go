@@ -61,7 +61,8 @@ func (b *ballot) note() {
 	all := b.votes.Decisions()
 	for i, d := range all {
 		if d.Before != nil {
-			b.c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of validators that cheat, or of nodes that went wrong", describeDecision(d), d.Before, d.Hash))
+			b.c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of "+
+				"validators that cheat, or of nodes that went wrong", describeDecision(d), d.Before, d.Hash))
 		}
 		if len(b.decisions) < noted && (d.Epoch != 0 || i == len(all)-1 || all[i+1].Epoch != 0) {
 			b.decisions = append(b.decisions, d)
@@ -105,7 +106,9 @@ func (b *ballot) compare() error {
 			left = append(left, d)
 		}
 		if known && own != d.Hash {
-			b.c.warn(fmt.Errorf("THIS NODE DIFFERS FROM THE NETWORK: validators with a third of the stake say that the record of %s is %x, and here it is %x. Stop using its answers, keep its files, and report it", describeDecision(d), d.Hash, own))
+			b.c.warn(fmt.Errorf("THIS NODE DIFFERS FROM THE NETWORK: validators with a third of the stake say that "+
+				"the record of %s is %x, and here it is %x. Stop using its answers, keep its files, and report it",
+				describeDecision(d), d.Hash, own))
 		}
 	}
 	b.decisions = left

@@ -43,7 +43,8 @@ func TestDecidedRecordsAreComparedWithOurOwn(t *testing.T) {
 		e := &llr.Event{ID: inter.EventID{1}, Locator: inter.EventID{2}, Creator: by}
 		block, _ := c.votes.Undecided()
 		if err := c.votes.AddBlocks(e,
-			&inter.BlockVotes{Start: max(block, number), Epoch: c.epoch.Epoch, Votes: blocks}, c.epoch.Validators); err != nil {
+			&inter.BlockVotes{Start: max(block, number), Epoch: c.epoch.Epoch, Votes: blocks},
+			c.epoch.Validators); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.votes.AddEpoch(e, &inter.EpochVote{Epoch: c.epoch.Epoch + 5, Vote: epoch},
@@ -70,7 +71,8 @@ func TestDecidedRecordsAreComparedWithOurOwn(t *testing.T) {
 	}
 	for _, d := range []llr.Decision{{Block: number, Hash: [32]byte{7}}, {Epoch: c.epoch.Epoch, Hash: [32]byte{7}}} {
 		warned, c.decisions = nil, []llr.Decision{d}
-		if err := c.compare(); err != nil || len(warned) != 1 || !strings.Contains(warned[0], "DIFFERS") || !strings.Contains(warned[0], describeDecision(d)) {
+		if err := c.compare(); err != nil || len(warned) != 1 || !strings.Contains(warned[0], "DIFFERS") ||
+			!strings.Contains(warned[0], describeDecision(d)) {
 			t.Errorf("a wrong vote for %s: %q, %v", describeDecision(d), warned, err)
 		}
 	}

@@ -159,7 +159,8 @@ func TestADumpedConfigurationIsReadBack(t *testing.T) {
 }
 
 func TestFlagsStandAnywhereWithOneDashOrTwo(t *testing.T) {
-	c, words := load(t, "-datadir", "/d", "export", "events", "--http", "out.gz", "-cache=4000", "2", "--", "--not-a-flag")
+	c, words := load(t, "-datadir", "/d", "export", "events", "--http", "out.gz", "-cache=4000", "2", "--",
+		"--not-a-flag")
 	if want := []string{"export", "events", "out.gz", "2", "--not-a-flag"}; !slices.Equal(words, want) {
 		t.Errorf("words %q", words)
 	}
@@ -178,7 +179,8 @@ func TestPrecedenceIsGoOperas(t *testing.T) {
 				"\"127.0.0.1:7\"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	c, _ := load(t, "--config", path, "--http", "--http.addr", "10.0.0.1", "--http.port", "2", "--txpool.pricebump", "30")
+	c, _ := load(t, "--config", path, "--http", "--http.addr", "10.0.0.1", "--http.port", "2",
+		"--txpool.pricebump", "30")
 	if c.Node.HTTPHost != "0.0.0.0" || c.Node.HTTPPort != 2 || c.TxPool.PriceBump != 30 ||
 		c.Node.P2P.ListenAddr != "127.0.0.1:7" {
 		t.Errorf("%+v", c.Node)
@@ -316,7 +318,8 @@ func TestValuesWithoutAnEffectSaySo(t *testing.T) {
 		{[]string{"--syncmode", "snap"}, nil},
 		{[]string{"--export.evm.mode", "full"}, []string{"--export.evm.mode full"}},
 		{[]string{"--config", path}, []string{"Opera.TxIndex = false", "Opera.RPCBlockExt = false",
-			"Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path", "Emitter.PrevEmittedEventFile.SyncMode"}},
+			"Emitter.PrevBlockVotesFile.Path", "Emitter.PrevEpochVoteFile.Path",
+			"Emitter.PrevEmittedEventFile.SyncMode"}},
 	} {
 		got, _ := load(t, c.args...)
 		var said []string

@@ -12,8 +12,10 @@ func (c *Config) inert() [][2]string {
 		{!c.Opera.RPCBlockExt, "Opera.RPCBlockExt = false", "blocks always have receiptsRoot and logsBloom, which are read with the block"},
 		{c.Emitter.PrevBlockVotesFile.Path != "", "Emitter.PrevBlockVotesFile.Path", "the chain knows the validator's last votes"},
 		{c.Emitter.PrevEpochVoteFile.Path != "", "Emitter.PrevEpochVoteFile.Path", "the chain knows the validator's last votes"},
-		{c.Emitter.PrevEmittedEventFile.SyncMode, "Emitter.PrevEmittedEventFile.SyncMode", "the journal is always on the disk before an event is sent"},
-		{c.Run.Export.Mode == "full", "--export.evm.mode full", "there is no snapshot to add; what was hashed is exported, as with ext-mpt"},
+		{c.Emitter.PrevEmittedEventFile.SyncMode, "Emitter.PrevEmittedEventFile.SyncMode",
+			"the journal is always on the disk before an event is sent"},
+		{c.Run.Export.Mode == "full", "--export.evm.mode full",
+			"there is no snapshot to add; what was hashed is exported, as with ext-mpt"},
 	} {
 		if v.set {
 			said = append(said, [2]string{v.name, v.instead})

@@ -158,7 +158,8 @@ func parseFakenet(text string) (n Fakenet, err error) {
 	}
 	if id > all || all == 0 {
 		return n, errors.New(
-			"key-num should be in range from 1 to validators (<key-num>/<validators>), or should be zero for non-validator node")
+			"key-num should be in range from 1 to validators (<key-num>/<validators>), or should be zero for " +
+				"non-validator node")
 	}
 	return Fakenet{ID: uint32(id), Validators: int(all)}, nil
 }
@@ -227,7 +228,8 @@ func (c *Config) finish(l *line, given map[string]string, env Environment) error
 		c.Tarn.States = prunedStates
 	}
 	if id := c.Emitter.Validator.ID; id != 0 && c.Emitter.PrevEmittedEventFile.Path == "" {
-		c.Emitter.PrevEmittedEventFile.Path = filepath.Join(n.DataDir, "go-opera", "emitter", fmt.Sprintf("last-%d", id))
+		c.Emitter.PrevEmittedEventFile.Path = filepath.Join(n.DataDir, "go-opera",
+			"emitter", fmt.Sprintf("last-%d", id))
 	}
 	return errors.Join(append(errs, c.key(l.pubkey))...)
 }

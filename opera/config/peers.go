@@ -29,7 +29,8 @@ func (c *Config) checkPeers() error {
 		}
 		for _, url := range list.urls {
 			if _, err := enode.Parse(enode.ValidSchemes, url); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %q: %w; enode://KEY@HOST:PORT or an enr is expected", list.what, url, err))
+				errs = append(errs,
+					fmt.Errorf("%s: %q: %w; enode://KEY@HOST:PORT or an enr is expected", list.what, url, err))
 			}
 		}
 	}
@@ -50,7 +51,8 @@ func (c *Config) checkPeers() error {
 			_, err = net.LookupPort("tcp", port)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("p2p.listen: %q is no address: HOST:PORT or :PORT is expected", p.ListenAddr))
+			errs = append(errs, fmt.Errorf("p2p.listen: %q is no address: HOST:PORT or :PORT is expected",
+				p.ListenAddr))
 		}
 	}
 	return errors.Join(errs...)

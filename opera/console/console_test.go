@@ -204,7 +204,8 @@ func TestWhatRunsIsWaitedForOrInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Wait(t.Context())
-	if want := "js error: thrown"; !strings.HasPrefix(out.String(), want) && !strings.Contains(out.String(), "\n"+want) {
+	if want := "js error: thrown"; !strings.HasPrefix(out.String(), want) &&
+		!strings.Contains(out.String(), "\n"+want) {
 		t.Errorf("it says %q", out)
 	}
 	for _, want := range []string{"three\n", "later 1\n"} {

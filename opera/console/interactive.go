@@ -141,7 +141,8 @@ func openBrackets(input string) (n int) {
 // remember notes what was typed.
 func (c *Console) remember(t *terminal.Terminal, input string) {
 	text := strings.TrimSpace(input)
-	if strings.HasPrefix(input, " ") || secrets.MatchString(input) || len(c.typed) > 0 && c.typed[len(c.typed)-1] == text {
+	if strings.HasPrefix(input, " ") || secrets.MatchString(input) ||
+		len(c.typed) > 0 && c.typed[len(c.typed)-1] == text {
 		return
 	}
 	c.typed = append(c.typed, text)

@@ -116,7 +116,8 @@ func TestAStartIsSilentAboutDecisionsThatAreKnown(t *testing.T) {
 			o.Decided = inter.Frame(min(known, len(want)))
 			got := decisions(t, o, events, true)
 			if !slices.Equal(got, want[o.Decided:]) {
-				t.Fatalf("seed %d: after %d known decisions\n%v\nare told, not\n%v", seed, o.Decided, got, want[o.Decided:])
+				t.Fatalf("seed %d: after %d known decisions\n%v\nare told, not\n%v",
+					seed, o.Decided, got, want[o.Decided:])
 			}
 		}
 	}

@@ -129,7 +129,8 @@ func (f *Folder) find(dir string) error {
 	}
 	switch {
 	case f.chaindata == "":
-		return fmt.Errorf("%w: neither it nor chaindata in it has a folder %s or %s", ErrNoFolder, kinds[0].name, pebbles[0])
+		return fmt.Errorf("%w: neither it nor chaindata in it has a folder %s or %s",
+			ErrNoFolder, kinds[0].name, pebbles[0])
 	case anyThere(f.chaindata, "unfinished"):
 		return fmt.Errorf("%w: %s is there", ErrUnfinished, filepath.Join(f.chaindata, "unfinished"))
 	case anyThere(f.chaindata, "gossip"):

@@ -114,7 +114,8 @@ func (f *Folder) Epoch(number inter.Epoch) (*inter.EpochRecord, error) {
 	r := &inter.EpochRecord{Epoch: number}
 	ok, err := f.tables[epochsTable].value(epochKey(number), &r.State)
 	if err == nil && ok && r.State.EpochState.Epoch != number {
-		err = f.tables[epochsTable].malformedError(epochKey(number), fmt.Errorf("it is of epoch %d", r.State.EpochState.Epoch))
+		err = f.tables[epochsTable].malformedError(epochKey(number),
+			fmt.Errorf("it is of epoch %d", r.State.EpochState.Epoch))
 	}
 	if err != nil || !ok {
 		return nil, err

@@ -34,7 +34,9 @@ func (f *Folder) Code(hash common.Hash) ([]byte, error) {
 	return code, err
 }
 
-func (f *Folder) getHashed(get func(common.Hash) ([]byte, bool), add func(common.Hash, []byte) bool, prefix string, hash common.Hash) ([]byte, error) {
+func (f *Folder) getHashed(
+	get func(common.Hash) ([]byte, bool), add func(common.Hash, []byte) bool, prefix string, hash common.Hash,
+) ([]byte, error) {
 	if value, ok := get(hash); ok {
 		return value, nil
 	}

@@ -98,7 +98,8 @@ func New(o Options) (*Emitter, error) {
 		return nil, err
 	}
 	if j.removed.Bytes > 0 && o.Notice != nil {
-		o.Notice(fmt.Errorf("an event that was being written to the journal when the node ended is not whole: %v", j.removed))
+		o.Notice(fmt.Errorf("an event that was being written to the journal when the node ended is not whole: %v",
+			j.removed))
 	}
 	now := o.Now()
 	return &Emitter{

@@ -90,7 +90,8 @@ func (j *journal) append(content []byte) error {
 	if err := j.begin(size); err != nil {
 		return err
 	}
-	next := entry{content: content, sequence: j.last.sequence + 1, half: j.last.half, size: j.last.size, from: j.last.end}
+	next := entry{content: content, sequence: j.last.sequence + 1, half: j.last.half, size: j.last.size,
+		from: j.last.end}
 	if next.from+size > next.half+next.size {
 		// What the other half has is written over: the ledger must have it.
 		if err := j.settle(); err != nil {

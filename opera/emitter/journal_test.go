@@ -151,7 +151,8 @@ func TestWhatAStartReadsOfAJournalIsDurable(t *testing.T) {
 		for state := range disk.Recording().States(recordfs.Options{From: disk.Position(), Count: 50}) {
 			states++
 			if all := keptBytes(t, state.FS, "/emitter/last"); len(all) == 0 || all[len(all)-1] != 9 {
-				t.Fatalf("killed at call %d: an event was written then, and after a power cut there are %d\n%v", nth, all, state)
+				t.Fatalf("killed at call %d: an event was written then, and after a power cut there are %d\n%v",
+					nth, all, state)
 			}
 		}
 	}

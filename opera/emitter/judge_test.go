@@ -105,7 +105,8 @@ func judgedGraph(t *testing.T, seed uint64) (questions, answers []string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ask(line("worth", e, numbers), fmt.Sprint("worth ", p.worth(own.Sight), " ", way.past(s), " ", way.sightings(s, e.Parents...)))
+			ask(line("worth", e, numbers),
+				fmt.Sprint("worth ", p.worth(own.Sight), " ", way.past(s), " ", way.sightings(s, e.Parents...)))
 		}
 		e := s.draw(r, numbers, list[r.IntN(len(list))].ID)
 		copy(e.ID[:], []byte{0, 0, 0, 5, 0, 0, 0, byte(n + 1), byte(n)})

@@ -61,7 +61,9 @@ func (em *Emitter) parents(c *chain.Chain, self inter.EventID) []inter.EventID {
 		best := 0
 		switch {
 		case n == 0:
-			best = greatest(heads, func(id inter.EventID) uint64 { return max(em.payloads.of[id], em.payloads.most(chosen)) })
+			best = greatest(heads, func(id inter.EventID) uint64 {
+				return max(em.payloads.of[id], em.payloads.most(chosen))
+			})
 		case n >= most/2:
 			best = greatest(heads, func(id inter.EventID) uint64 {
 				if em.roots != nil {

@@ -228,7 +228,8 @@ func (g *grid) resume() {
 		if h.node == nil {
 			lacks += fmt.Sprintf("\nvalidator %d: no power, for good: %v, until %v", h.id, h.gone, h.back.Sub(g.now))
 		} else {
-			lacks += fmt.Sprintf("\nvalidator %d, epoch %d, block %d: %q", h.id, h.Epoch().Epoch, h.Head().Number, h.said)
+			lacks += fmt.Sprintf("\nvalidator %d, epoch %d, block %d: %q", h.id, h.Epoch().Epoch,
+				h.Head().Number, h.said)
 		}
 	}
 	g.t.Fatalf("the network does not go on after block %d: %s", head, lacks)
@@ -273,7 +274,8 @@ func (h *home) insert(files *memfs.FS) {
 
 // arm has the power fail at one of the next calls to the disk, often at one of the journal's.
 func (h *home) arm(calls int) {
-	f := errorfs.Fault{Ops: errorfs.Change, Nth: 1 + h.grid.random.IntN(calls), Ever: true, Err: syscall.ESRCH, Part: true}
+	f := errorfs.Fault{Ops: errorfs.Change, Nth: 1 + h.grid.random.IntN(calls), Ever: true,
+		Err: syscall.ESRCH, Part: true}
 	if calls > 1 && h.grid.random.IntN(3) == 0 {
 		f.Path, f.Nth = "last", 1+h.grid.random.IntN(4)
 	}
@@ -417,7 +419,8 @@ func (h *home) show(id inter.EventID, raw []byte, eighths int) {
 	g.made[h.id] = id
 	for _, other := range g.homes {
 		if other != h && other.node != nil && g.random.IntN(8) < eighths {
-			other.inbox = append(other.inbox, letter{g.now.Add(time.Duration(1+g.random.IntN(80)) * time.Millisecond), raw})
+			other.inbox = append(other.inbox,
+				letter{g.now.Add(time.Duration(1+g.random.IntN(80)) * time.Millisecond), raw})
 		}
 	}
 }

@@ -150,7 +150,8 @@ func (j *journal) read(f vfs.File) error {
 	for i, content := range j.kept {
 		j.kept[i] = renewRecord(content)
 	}
-	j.last = entry{content: renewRecord(j.last.content), sequence: j.last.sequence} // without room: the next event begins the file anew
+	// without room: the next event begins the file anew
+	j.last = entry{content: renewRecord(j.last.content), sequence: j.last.sequence}
 	return nil
 }
 

@@ -25,7 +25,8 @@ func round(now, came time.Time, validators int) int {
 // isTurn tells whether a validator may originate a transaction now. Validators agree about
 // it as far as they got the transaction at the same time.
 func isTurn(
-	sender common.Address, nonce uint64, came, now time.Time, v *inter.Validators, me inter.ValidatorID, epoch inter.Epoch,
+	sender common.Address, nonce uint64, came, now time.Time, v *inter.Validators, me inter.ValidatorID,
+	epoch inter.Epoch,
 ) bool {
 	r := round(now, came, v.Len())
 	if r != round(now.Add(turnLatency), came, v.Len()) {

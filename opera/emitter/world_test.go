@@ -36,7 +36,8 @@ type testChain struct {
 // open opens the chain that is on a disk, or begins one.
 func open(disk vfs.FS, validators int, begin bool) (*testChain, error) {
 	p := &testChain{disk: disk, history: chain.NewHistory(chain.HistoryOptions{FS: disk, Dir: "/history"})}
-	e, err := page.Open(page.Options{Dir: "/state", FS: disk, Mode: page.Heap, GrowBytes: 2 << 20, BeforeCheckpoint: p.history.Sync})
+	e, err := page.Open(page.Options{Dir: "/state", FS: disk, Mode: page.Heap, GrowBytes: 2 << 20,
+		BeforeCheckpoint: p.history.Sync})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,8 @@ func (n *node) take(now time.Time) error {
 			if n.Failed() != nil || errors.Is(err, chain.ErrParents) || p.Epoch > n.Epoch().Epoch {
 				return false
 			}
-			if err != nil && !errors.Is(err, eventcheck.ErrAlreadyConnected) && !errors.Is(err, eventcheck.ErrNotRelevant) {
+			if err != nil && !errors.Is(err, eventcheck.ErrAlreadyConnected) &&
+				!errors.Is(err, eventcheck.ErrNotRelevant) {
 				n.world.t.Errorf("%v of %d: %v", p.ID(), p.Creator, err)
 			}
 			again = again || err == nil

@@ -16,11 +16,14 @@ const maxAdvanceEpochs = 1 << 16
 
 // Topics of the driver contract's logs: Keccak-256 of what stands behind them.
 const (
-	updateWeight  = "0xb975807576e3b1461be7de07ebf7d20e4790ed802d7a0c4fdd0a1a13df72a935" // UpdateValidatorWeight(uint256,uint256)
-	updateKey     = "0x0f0ef1ab97439def0a9d2c6d9dc166207f1b13b99e62b442b2993d6153c63a6e" // UpdateValidatorPubkey(uint256,bytes)
+	// UpdateValidatorWeight(uint256,uint256)
+	updateWeight = "0xb975807576e3b1461be7de07ebf7d20e4790ed802d7a0c4fdd0a1a13df72a935"
+	// UpdateValidatorPubkey(uint256,bytes)
+	updateKey     = "0x0f0ef1ab97439def0a9d2c6d9dc166207f1b13b99e62b442b2993d6153c63a6e"
 	updateRules   = "0x47d10eed096a44e3d0abc586c7e3a5d6cb5358cc90e7d437cd0627f7e765fb99" // UpdateNetworkRules(bytes)
 	advanceEpochs = "0x0151256d62457b809bbc891b1f81c6dd0b9987552c70ce915b519750cd434dd1" // AdvanceEpochs(uint256)
-	updateVersion = "0x2ccdfd47cf0c1f1069d949f1789bb79b2f12821f021634fc835af1de66ea2feb" // UpdateNetworkVersion(uint256)
+	// UpdateNetworkVersion(uint256)
+	updateVersion = "0x2ccdfd47cf0c1f1069d949f1789bb79b2f12821f021634fc835af1de66ea2feb"
 )
 
 // UpdateVersion returns the topic of the log that says which version of the node the network

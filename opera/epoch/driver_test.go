@@ -57,7 +57,8 @@ func TestTheDriverSetsWeightsAndKeys(t *testing.T) {
 		t.Errorf("%v", b.State.NextProfiles)
 	}
 	for id, w := range want {
-		if p := b.State.NextProfiles[id]; p.Weight == nil || p.Weight.Cmp(w.Weight) != 0 || !p.PublicKey.Equal(w.PublicKey) {
+		if p := b.State.NextProfiles[id]; p.Weight == nil || p.Weight.Cmp(w.Weight) != 0 ||
+			!p.PublicKey.Equal(w.PublicKey) {
 			t.Errorf("validator %d: %v, want %v", id, p, w)
 		}
 	}

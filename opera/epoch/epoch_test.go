@@ -37,7 +37,8 @@ func states(t testing.TB) (*inter.BlockState, *inter.EpochState) {
 	}
 	return bs, &inter.EpochState{
 		Epoch: 6, EpochStart: start, PrevEpochStart: start - 100*second, Validators: set,
-		ValidatorStates: make([]inter.ValidatorEpochState, set.Len()), Profiles: profiles.Copy(), Rules: inter.FakeRules(),
+		ValidatorStates: make([]inter.ValidatorEpochState, set.Len()), Profiles: profiles.Copy(),
+		Rules: inter.FakeRules(),
 	}
 }
 

@@ -30,14 +30,17 @@ func TestProofsConvict(t *testing.T) {
 	}
 	wrongBlock := func(n inter.BlockNumber, wrongEpoch bool, epoch inter.Epoch, vote byte) inter.MisbehaviourProof {
 		return inter.MisbehaviourProof{WrongBlockVote: &inter.WrongBlockVote{
-			Block: n, WrongEpoch: wrongEpoch, Pals: [2]inter.SignedBlockVotes{votes(5, epoch, vote), votes(3, epoch, vote)},
+			Block: n, WrongEpoch: wrongEpoch,
+			Pals: [2]inter.SignedBlockVotes{votes(5, epoch, vote), votes(3, epoch, vote)},
 		}}
 	}
 	wrongEpoch := func(epoch inter.Epoch, vote byte) inter.MisbehaviourProof {
 		one := func(creator inter.ValidatorID) inter.SignedEpochVote {
-			return inter.SignedEpochVote{Signed: locator(creator), Val: inter.EpochVote{Epoch: epoch, Vote: [32]byte{vote}}}
+			return inter.SignedEpochVote{Signed: locator(creator),
+				Val: inter.EpochVote{Epoch: epoch, Vote: [32]byte{vote}}}
 		}
-		return inter.MisbehaviourProof{WrongEpochVote: &inter.WrongEpochVote{Pals: [2]inter.SignedEpochVote{one(5), one(3)}}}
+		return inter.MisbehaviourProof{
+			WrongEpochVote: &inter.WrongEpochVote{Pals: [2]inter.SignedEpochVote{one(5), one(3)}}}
 	}
 	for _, c := range []struct {
 		what  string

@@ -31,7 +31,8 @@ func TestSealMakesTheNextEpoch(t *testing.T) {
 	next := b.Epoch
 	if next.Epoch != 7 || next.EpochStart != start+12*second || next.PrevEpochStart != start ||
 		next.EpochStateRoot != bs.FinalizedStateRoot {
-		t.Errorf("epoch %d from %d after %d, root %x", next.Epoch, next.EpochStart, next.PrevEpochStart, next.EpochStateRoot)
+		t.Errorf("epoch %d from %d after %d, root %x", next.Epoch, next.EpochStart, next.PrevEpochStart,
+			next.EpochStateRoot)
 	}
 	var ids []inter.ValidatorID
 	for i := range next.Validators.Len() {
@@ -53,7 +54,8 @@ func TestSealMakesTheNextEpoch(t *testing.T) {
 		t.Errorf("a new validator: %+v", fresh)
 	}
 	// What its transactions paid is never forgotten: the contract takes differences.
-	if old.Uptime != 0 || old.DirtyGasRefund != 0 || old.Originated.Int64() != 1000 || old.LastEvent.ID != atropos(5).ID {
+	if old.Uptime != 0 || old.DirtyGasRefund != 0 || old.Originated.Int64() != 1000 ||
+		old.LastEvent.ID != atropos(5).ID {
 		t.Errorf("a validator that stays: %+v", old)
 	}
 	if e := next.ValidatorStates[1]; e.GasRefund != 500 || e.PrevEpochEvent != old.LastEvent ||

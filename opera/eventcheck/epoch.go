@@ -132,7 +132,8 @@ func (c *Epoch) GasPower(e *inter.Event, selfParent *inter.Event) (power inter.G
 		return power, ErrNotRelevant
 	}
 	economy := &c.state.Rules.Economy
-	for i, rules := range []*inter.GasPowerRules{inter.Short: &economy.ShortGasPower, inter.Long: &economy.LongGasPower} {
+	for i, rules := range []*inter.GasPowerRules{inter.Short: &economy.ShortGasPower,
+		inter.Long: &economy.LongGasPower} {
 		perSec, most, startup := allocation(c.state, index, rules)
 		left, since := c.start(index, i)
 		if selfParent != nil {

@@ -94,7 +94,8 @@ var (
 func Bans(err error) bool {
 	for _, harmless := range []error{
 		ErrNotRelevant, ErrAlreadyConnected, ErrSpilled, ErrDuplicate, ErrAlreadyProcessedBVs, ErrAlreadyProcessedBR,
-		ErrAlreadyProcessedEV, ErrAlreadyProcessedER, ErrUnknownEpochBVs, ErrUnknownEpochEV, ErrUndecidedBR, ErrUndecidedER,
+		ErrAlreadyProcessedEV, ErrAlreadyProcessedER, ErrUnknownEpochBVs, ErrUnknownEpochEV, ErrUndecidedBR,
+		ErrUndecidedER,
 	} {
 		if errors.Is(err, harmless) {
 			return false

@@ -280,7 +280,8 @@ func TestProofs(t *testing.T) {
 		return proofs{EventsDoublesign: &inter.EventsDoublesign{Pair: [2]inter.SignedLocator{a, b}}}
 	}
 	blocks := func(block inter.BlockNumber, a, b inter.SignedBlockVotes) proofs {
-		return proofs{BlockVoteDoublesign: &inter.BlockVoteDoublesign{Block: block, Pair: [2]inter.SignedBlockVotes{a, b}}}
+		return proofs{BlockVoteDoublesign: &inter.BlockVoteDoublesign{Block: block,
+			Pair: [2]inter.SignedBlockVotes{a, b}}}
 	}
 	wrong := func(block inter.BlockNumber, epoch bool, a, b inter.SignedBlockVotes) proofs {
 		return proofs{WrongBlockVote: &inter.WrongBlockVote{Block: block, WrongEpoch: epoch,

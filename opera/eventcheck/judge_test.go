@@ -272,7 +272,8 @@ func (p *planet) proof(t *testing.T) (m inter.MisbehaviourProof) {
 		m.EpochVoteDoublesign = &inter.EpochVoteDoublesign{Pair: [2]inter.SignedEpochVote{x.SignedEpochVote(),
 			y.SignedEpochVote()}}
 	case 4:
-		m.WrongEpochVote = &inter.WrongEpochVote{Pals: [2]inter.SignedEpochVote{x.SignedEpochVote(), y.SignedEpochVote()}}
+		m.WrongEpochVote = &inter.WrongEpochVote{Pals: [2]inter.SignedEpochVote{x.SignedEpochVote(),
+			y.SignedEpochVote()}}
 	}
 	return m
 }
@@ -495,7 +496,8 @@ func (p *planet) vote(t *testing.T) (question, answer string) {
 		for range p.random.IntN(3) {
 			mutate(p.random, reflect.ValueOf(&v).Elem())
 		}
-		return fmt.Sprintf("checkbvs %x", encode(t, &v)), fmt.Sprintf("%v; %v", BlockVotes(&v), p.signatures.BlockVotes(&v))
+		return fmt.Sprintf("checkbvs %x", encode(t, &v)), fmt.Sprintf("%v; %v",
+			BlockVotes(&v), p.signatures.BlockVotes(&v))
 	}
 	v := from.SignedEpochVote()
 	for range p.random.IntN(3) {

@@ -154,7 +154,8 @@ func (s *Signatures) proof(p *inter.MisbehaviourProof) error {
 	if p.EventsDoublesign != nil {
 		for i := range p.EventsDoublesign.Pair {
 			one := &p.EventsDoublesign.Pair[i]
-			if err := s.locator(one, one.Locator.Epoch, ErrUnknownEpochLocator, func() bool { return true }); err != nil {
+			if err := s.locator(one, one.Locator.Epoch, ErrUnknownEpochLocator,
+				func() bool { return true }); err != nil {
 				return err
 			}
 		}

@@ -62,7 +62,8 @@ func TestCallsSayWhatHappened(t *testing.T) {
 		t.Errorf("a call gives %+v, %v", r, err)
 	}
 	m.Data = []byte{1}
-	if r, err = b.Call(&m); err != nil || !errors.Is(r.Err, vm.ErrExecutionReverted) || string(r.Return) != string(five) {
+	if r, err = b.Call(&m); err != nil || !errors.Is(r.Err, vm.ErrExecutionReverted) ||
+		string(r.Return) != string(five) {
 		t.Errorf("a call that reverts gives %+v, %v", r, err)
 	}
 	m.To, m.Data = &WriterAddress, nil

@@ -82,7 +82,8 @@ func hookSteps(hooks, of *tracing.Hooks) {
 		}
 	}
 	if of.OnFaultV2 != nil {
-		hooks.OnFaultV2 = func(pc uint64, op byte, gas, cost tracing.Gas, scope tracing.OpContext, depth int, err error) {
+		hooks.OnFaultV2 = func(pc uint64, op byte, gas, cost tracing.Gas, scope tracing.OpContext,
+			depth int, err error) {
 			of.OnFaultV2(pc, op, gas, cost, scope, depth, word(err))
 		}
 	}

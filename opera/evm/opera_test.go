@@ -208,7 +208,8 @@ func compareBlock(b *Block, heard []*types.Log, root common.Hash, theirs *judgeO
 }
 
 func compareReceipt(ours *types.Receipt, theirs *judgeReceipt) error {
-	a := fmt.Sprint("type ", ours.Type, " status ", ours.Status, " gas ", ours.GasUsed, " so far ", ours.CumulativeGasUsed,
+	a := fmt.Sprint("type ", ours.Type, " status ", ours.Status, " gas ", ours.GasUsed, " so far ",
+		ours.CumulativeGasUsed,
 		" of ", ours.TxHash, " in ", ours.BlockNumber, " ", ours.BlockHash, " contract ", ours.ContractAddress)
 	b := fmt.Sprint("type ", uint8(theirs.Type), " status ", uint64(theirs.Status), " gas ", uint64(theirs.GasUsed),
 		" so far ", uint64(theirs.CumulativeGasUsed),

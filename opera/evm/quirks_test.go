@@ -157,7 +157,8 @@ var quirks = map[string]func() *scene{
 			for i, ask := range [][]byte{
 				asks(0xe30443bc, sender[:], []byte{9}), asks(0x79bead38, sender[:], []byte{1}),
 				asks(0xe30443bc, other[:], []byte{9}), asks(0x79bead38, other[:], []byte{1}),
-				asks(0x79bead38, other[:], []byte{1, 0}), asks(0x79bead38, other[:], []byte{255}), asks(0x79bead38, other[:], nil),
+				asks(0x79bead38, other[:], []byte{1, 0}), asks(0x79bead38, other[:], []byte{255}),
+				asks(0x79bead38, other[:], nil),
 			} {
 				txs = append(txs, s.sends(uint64(i), &DriverAddress, new(big.Int), ask))
 			}
@@ -193,7 +194,8 @@ var quirks = map[string]func() *scene{
 				to := common.BytesToAddress([]byte{0xf0, byte(i)})
 				txs = append(txs, s.sends(1+i, &to, new(big.Int), nil))
 			}
-			return append(txs, s.sends(5, &DriverAddress, new(big.Int), asks(0x39e503ab, nobody[:], []byte{1}, []byte{1})))
+			return append(txs,
+				s.sends(5, &DriverAddress, new(big.Int), asks(0x39e503ab, nobody[:], []byte{1}, []byte{1})))
 		})
 	},
 }

@@ -17,7 +17,8 @@ func (b *Block) fill(r *types.Receipt, tx *Tx, m *Message, result *Result) {
 		r.Status = types.ReceiptStatusFailed
 	}
 	r.Logs = b.state.TxLogs()
-	place := receiptPosition{block: b.header.place(), txIndex: uint(len(b.txs)), firstLog: b.logs, gasBefore: b.gasUsed - result.GasUsed}
+	place := receiptPosition{block: b.header.place(), txIndex: uint(len(b.txs)), firstLog: b.logs,
+		gasBefore: b.gasUsed - result.GasUsed}
 	place.derive(r, tx, m.Price)
 	b.logs += uint(len(r.Logs))
 }

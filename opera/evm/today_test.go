@@ -61,7 +61,8 @@ var todays = map[string]func() *scene{
 			s.has(nobody, []byte{byte(vm.CALLVALUE), byte(vm.PUSH1), 5, byte(vm.JUMPI), byte(vm.STOP),
 				byte(vm.JUMPDEST), byte(vm.PUSH1), 0, byte(vm.DUP1), byte(vm.REVERT)})
 		}),
-	"the system address pays itself": bySystem(4, append([]byte{byte(vm.CALLER), byte(vm.PUSH1), 200, byte(vm.JUMPI)}, pays(params.SystemAddress, 3, 0)...), nil),
+	"the system address pays itself": bySystem(4,
+		append([]byte{byte(vm.CALLER), byte(vm.PUSH1), 200, byte(vm.JUMPI)}, pays(params.SystemAddress, 3, 0)...), nil),
 	"the system address, called again by whom it pays": bySystem(100,
 		append(pays(nobody, 5, 0), pays(DriverAddress, 2, 1)...), func(s *scene) {
 			s.has(nobody, append([]byte{byte(vm.PUSH1), 0, byte(vm.SLOAD), byte(vm.PUSH1), 90, byte(vm.JUMPI),
@@ -69,7 +70,8 @@ var todays = map[string]func() *scene{
 		}),
 	"the system address is heard by EvmWriter like others": bySystem(0, keeping(vm.CALL, WriterAddress), nil),
 	"the system address calls in other ways": bySystem(3,
-		append(append(keeping(vm.CALLCODE, nobody), keeping(vm.DELEGATECALL, nobody)...), keeping(vm.STATICCALL, nobody)...),
+		append(append(keeping(vm.CALLCODE, nobody), keeping(vm.DELEGATECALL, nobody)...),
+			keeping(vm.STATICCALL, nobody)...),
 		func(s *scene) { s.has(nobody, pays(DriverAddress, 2, 4)) }),
 	"the system address creates with what it has": bySystem(3, []byte{byte(vm.PUSH1), 0, byte(vm.PUSH1), 0,
 		byte(vm.PUSH1), 3, byte(vm.CREATE), byte(vm.PUSH1), 0, byte(vm.SSTORE)}, nil),
@@ -85,7 +87,8 @@ var todays = map[string]func() *scene{
 	"a creation at the last nonce": func() *scene {
 		return still(func(s *scene) { s.state.accounts[s.sender(0)].nonce = math.MaxUint64 }, func(s *scene) []Tx {
 			return []Tx{
-				s.sends(math.MaxUint64, nil, new(big.Int), []byte{byte(vm.PUSH1), 1, byte(vm.PUSH1), 0, byte(vm.SSTORE)}),
+				s.sends(math.MaxUint64, nil, new(big.Int),
+					[]byte{byte(vm.PUSH1), 1, byte(vm.PUSH1), 0, byte(vm.SSTORE)}),
 				s.sends(0, nil, new(big.Int), []byte{byte(vm.INVALID)}), s.sends(1, &nobody, big.NewInt(1), nil),
 			}
 		})

@@ -62,7 +62,8 @@ func (b *Block) check(m *Message, fee *uint256.Int) (intrinsic uint64, _ *Refusa
 	have := b.state.GetBalance(m.From)
 	if huge && m.Gas > 0 || dear || have.Lt(fee) {
 		want := new(big.Int).SetUint64(m.Gas)
-		return 0, &Refusal{Reason: ErrInsufficientFunds, From: m.From, Have: have.ToBig(), Want: want.Mul(want, m.Price)}
+		return 0, &Refusal{Reason: ErrInsufficientFunds, From: m.From, Have: have.ToBig(),
+			Want: want.Mul(want, m.Price)}
 	}
 	if m.Gas > b.pool {
 		return 0, &Refusal{Reason: ErrGasLimitReached, From: m.From}

@@ -66,7 +66,8 @@ func toPrecompiled() map[string]Message {
 	all := map[string]Message{}
 	ask := func(name string, to byte, data []byte, gas uint64) {
 		address := common.BytesToAddress([]byte{to})
-		all[name] = Message{To: &address, Gas: gas, Price: new(big.Int), Value: new(big.Int), Data: data, Unchecked: true}
+		all[name] = Message{To: &address, Gas: gas, Price: new(big.Int), Value: new(big.Int), Data: data,
+			Unchecked: true}
 	}
 	for _, to := range []byte{curveAdd, curveMul} {
 		for name, data := range map[string][]byte{
@@ -93,7 +94,8 @@ func toPrecompiled() map[string]Message {
 	ask("5", 5, join(one, one, one, []byte{3, 4, 5}), 100_000)
 	ask("5 of more than there is gas for", 5, join(more, more, more), 100_000)
 	ask("EvmWriter", 0, nil, 100_000)
-	all["EvmWriter"] = Message{To: &WriterAddress, Gas: 100_000, Price: new(big.Int), Value: new(big.Int), Unchecked: true}
+	all["EvmWriter"] = Message{To: &WriterAddress, Gas: 100_000, Price: new(big.Int), Value: new(big.Int),
+		Unchecked: true}
 	return all
 }
 
@@ -117,16 +119,20 @@ func TestFailuresAreInGoOperasWords(t *testing.T) {
 		b := NewBlock(s.blocks[0].header, s.state, NewAnalyses(1<<20))
 		var told, step string
 		b.Trace(&tracing.Hooks{
-			OnExit:  func(_ int, _ []byte, _ uint64, err error, _ bool) { told = fmt.Sprint(err) },
-			OnFault: func(_ uint64, _ byte, _, _ uint64, _ tracing.OpContext, _ int, err error) { step = fmt.Sprint(err) },
+			OnExit: func(_ int, _ []byte, _ uint64, err error, _ bool) { told = fmt.Sprint(err) },
+			OnFault: func(_ uint64, _ byte, _, _ uint64, _ tracing.OpContext, _ int, err error) {
+				step = fmt.Sprint(err)
+			},
 			OnOpcode: func(_ uint64, _ byte, _, _ uint64, _ tracing.OpContext, _ []byte, _ int, err error) {
 				if err != nil {
 					step = fmt.Sprint(err)
 				}
 			},
 		})
-		if r, err := b.Call(&m); err != nil || fmt.Sprint(r.Err) != f.want || told != f.want || step != "" && step != f.want {
-			t.Errorf("%s with %d gas: %v, %v, told %q, of a step %q; want %q", f.code, f.gas, r.Err, err, told, step, f.want)
+		if r, err := b.Call(&m); err != nil || fmt.Sprint(r.Err) != f.want || told != f.want ||
+			step != "" && step != f.want {
+			t.Errorf("%s with %d gas: %v, %v, told %q, of a step %q; want %q", f.code, f.gas, r.Err, err,
+				told, step, f.want)
 		}
 		b.Close()
 	}

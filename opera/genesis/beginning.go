@@ -36,7 +36,8 @@ func Begin(s Source, each func(*inter.EpochRecord) error) (Beginning, error) {
 		case newer == nil:
 			b.Epoch = record
 		case record.Epoch >= newer.Epoch:
-			return b, fmt.Errorf("epoch %d of a genesis comes after epoch %d: %w order", record.Epoch, newer.Epoch, ErrMalformed)
+			return b, fmt.Errorf("epoch %d of a genesis comes after epoch %d: %w order",
+				record.Epoch, newer.Epoch, ErrMalformed)
 		case rules.Upgrades != newer.State.EpochState.Rules.Upgrades:
 			b.Upgrades = append(b.Upgrades, height(newer))
 		}

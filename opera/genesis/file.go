@@ -124,7 +124,8 @@ func (f *File) readUnit(at, size int64) (Header, Unit, error) {
 	unit.Size = binary.BigEndian.Uint64(rest[40:])
 	unit.Offset = at + int64(len(intro)+len(list)+48)
 	if length > uint64(size-unit.Offset) {
-		return h.Header, unit, fmt.Errorf("%w: its body has %d bytes, %d are left", ErrTruncated, length, size-unit.Offset)
+		return h.Header, unit, fmt.Errorf("%w: its body has %d bytes, %d are left",
+			ErrTruncated, length, size-unit.Offset)
 	}
 	unit.Length = int64(length)
 	return h.Header, unit, nil

@@ -88,7 +88,8 @@ func randomEvent(random *rand.Rand, version uint8) *Payload {
 		Extra: make([]byte, random.IntN(40)),
 	}}
 	for range random.IntN(12) {
-		p.Parents = append(p.Parents, NewEventID(p.Epoch, p.Lamport-Lamport(random.Uint32N(uint32(p.Lamport)+1)), hash()))
+		p.Parents = append(p.Parents,
+			NewEventID(p.Epoch, p.Lamport-Lamport(random.Uint32N(uint32(p.Lamport)+1)), hash()))
 	}
 	if random.IntN(2) == 0 {
 		h := hash()
@@ -152,7 +153,8 @@ func TestEventsComeBackWithTheirID(t *testing.T) {
 func TestExtremeEventsComeBack(t *testing.T) {
 	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
 	p := &Payload{Event: Event{
-		Epoch: math.MaxUint32, Seq: math.MaxUint32, Lamport: math.MaxUint32, Frame: math.MaxUint32, Creator: math.MaxUint32,
+		Epoch: math.MaxUint32, Seq: math.MaxUint32, Lamport: math.MaxUint32, Frame: math.MaxUint32,
+		Creator:      math.MaxUint32,
 		CreationTime: math.MaxUint64, GasPowerUsed: math.MaxUint64, Extra: bytes.Repeat([]byte{0xff}, 100),
 	}}
 	p.Parents = []EventID{NewEventID(p.Epoch, p.Lamport, empty), NewEventID(p.Epoch, 0, empty)}

@@ -91,7 +91,8 @@ func FuzzUpdateRules(f *testing.F) {
 		if wrong := rlp.DecodeBytes(raw, &again); wrong != nil || again.Rules.String() != rules.String() {
 			t.Fatalf("%q makes rules that come back otherwise: %v", changes, wrong)
 		}
-		if rules.Name != "fake" || rules.NetworkID != FakeNetwork || err != nil && rules.String() != FakeRules().String() {
+		if rules.Name != "fake" || rules.NetworkID != FakeNetwork ||
+			err != nil && rules.String() != FakeRules().String() {
 			t.Fatalf("%q changes what stays: %v", changes, rules)
 		}
 	})

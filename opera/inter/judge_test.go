@@ -177,7 +177,8 @@ func randomChanges(random *rand.Rand, depth int) string {
 		case name == "Name":
 			value = `"x"`
 		case k == 17:
-			value = []string{"null", "-1", "1.5", "1e3", `"7"`, "[]", "4294967296", "18446744073709551616"}[random.IntN(8)]
+			value = []string{"null", "-1", "1.5", "1e3", `"7"`, "[]", "4294967296",
+				"18446744073709551616"}[random.IntN(8)]
 		default:
 			value = fmt.Sprint(random.Uint32() >> random.IntN(32))
 		}
@@ -399,7 +400,8 @@ func randomBlock(random *rand.Rand) *BlockRecord {
 		}
 	}
 	for range random.IntN(4) {
-		r := &types.ReceiptForStorage{Status: uint64(random.IntN(2)), CumulativeGasUsed: random.Uint64() >> random.IntN(64)}
+		r := &types.ReceiptForStorage{Status: uint64(random.IntN(2)),
+			CumulativeGasUsed: random.Uint64() >> random.IntN(64)}
 		for range random.IntN(3) {
 			r.Logs = append(r.Logs, &types.Log{Address: common.Address{byte(random.Uint32())},
 				Topics: make([]common.Hash, random.IntN(5)), Data: make([]byte, random.IntN(70))})

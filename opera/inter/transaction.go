@@ -127,7 +127,8 @@ func readTx(r *cser.Reader) (*types.Transaction, error) {
 		}), nil
 	case types.DynamicFeeTxType:
 		return types.NewTx(&types.DynamicFeeTx{
-			ChainID: chainID, Nonce: nonce, GasTipCap: price, GasFeeCap: feeCap, Gas: gas, To: to, Value: value, Data: data,
+			ChainID: chainID, Nonce: nonce, GasTipCap: price, GasFeeCap: feeCap, Gas: gas, To: to,
+			Value: value, Data: data,
 			AccessList: list, V: v, R: sr, S: ss,
 		}), nil
 	}

@@ -40,8 +40,9 @@ func samples() map[string]*types.Transaction {
 			"15af1d78b58c40000128be67e0a07db67da8d446f76add590e54b6e92cb6b8f9835aeb67540579a277172d6905165120201" +
 			"71c1ec870f6ff45398cc8609250326be89915fb538e7bd71848320183": types.NewTx(&types.LegacyTx{
 			Nonce: 12, GasPrice: big.NewInt(20e9), Gas: 21_000, To: &to, Value: coins(10),
-			Data: data("a9059cbb000000000213ed0f886efd100b67c7e4ec0a85a7d20dc971600000000000000000000015af1d78b58c4000"),
-			V:    big.NewInt(40), R: hexNumber("be67e0a07db67da8d446f76add590e54b6e92cb6b8f9835aeb67540579a27717"),
+			Data: data(
+				"a9059cbb000000000213ed0f886efd100b67c7e4ec0a85a7d20dc971600000000000000000000015af1d78b58c4000"),
+			V: big.NewInt(40), R: hexNumber("be67e0a07db67da8d446f76add590e54b6e92cb6b8f9835aeb67540579a27717"),
 			S: hexNumber("2d690516512020171c1ec870f6ff45398cc8609250326be89915fb538e7bd718"),
 		}),
 		"010784b557" + tail + "00944c020085": types.NewTx(&types.AccessListTx{

@@ -19,7 +19,8 @@ func TestValidatorsAreOrderedByWeightThenID(t *testing.T) {
 		}
 	}
 	if v.Len() != 3 || v.Total() != 31 || v.Quorum() != 21 || v.Weight(4) != 0 {
-		t.Errorf("%d validators of %d, quorum %d, weight of one outside %d", v.Len(), v.Total(), v.Quorum(), v.Weight(4))
+		t.Errorf("%d validators of %d, quorum %d, weight of one outside %d", v.Len(), v.Total(),
+			v.Quorum(), v.Weight(4))
 	}
 	raw, err := rlp.EncodeToBytes(v)
 	if err != nil {

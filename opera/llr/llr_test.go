@@ -117,7 +117,8 @@ func TestVotesAreCountedAsAPlainCountDoes(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := newStore(t)
 		l := openLedger(t, s)
-		m := model{tallies: map[ballot]map[int]inter.Weight{}, decided: map[inter.BlockNumber][32]byte{}, lowest: 11, lasts: map[inter.ValidatorID]inter.BlockNumber{}}
+		m := model{tallies: map[ballot]map[int]inter.Weight{}, decided: map[inter.BlockNumber][32]byte{}, lowest: 11,
+			lasts: map[inter.ValidatorID]inter.BlockNumber{}}
 		groups := []*inter.Validators{group(t, 5, 4, 3, 2, 1), group(t, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)}
 		for n := range 150 {
 			g := groups[n/100]
@@ -136,10 +137,12 @@ func TestVotesAreCountedAsAPlainCountDoes(t *testing.T) {
 				l = openLedger(t, s)
 			}
 			if block, epoch := l.Undecided(); block != m.lowest || epoch != 6 {
-				t.Fatalf("seed %d, vote %d: block %d of epoch %d is undecided, want %d", seed, n, block, epoch, m.lowest)
+				t.Fatalf("seed %d, vote %d: block %d of epoch %d is undecided, want %d",
+					seed, n, block, epoch, m.lowest)
 			}
 			if got, _ := l.LastVotes(by); got != m.lasts[by] {
-				t.Fatalf("seed %d, vote %d: the last vote of %d is for block %d, want %d", seed, n, by, got, m.lasts[by])
+				t.Fatalf("seed %d, vote %d: the last vote of %d is for block %d, want %d",
+					seed, n, by, got, m.lasts[by])
 			}
 			for b := m.lowest; b < m.lowest+12; b++ {
 				want, ok := m.decided[b]
@@ -250,7 +253,8 @@ func TestVotesCountOnceForEachBlock(t *testing.T) {
 		count("another validator's votes", votes(2, 6, 20, 1), true)
 		write(t, s, l)
 	}
-	if err := errors.Join(l.AddSignedBlocks(votes(1, 6, 11, 1), g), l.AddSignedBlocks(votes(2, 6, 11, 1), g)); err != nil {
+	if err := errors.Join(l.AddSignedBlocks(votes(1, 6, 11, 1), g),
+		l.AddSignedBlocks(votes(2, 6, 11, 1), g)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -41,7 +41,8 @@ func blockBallot(n inter.BlockNumber, of inter.Epoch) []byte {
 
 // blockVotesKey is with what the key of votes for blocks begins.
 func blockVotesKey(v *inter.BlockVotes) []byte {
-	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{ofBlock}, uint32(v.Epoch)), uint64(v.Last()))
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{ofBlock}, uint32(v.Epoch)),
+		uint64(v.Last()))
 }
 
 // Event is what votes: by whom, and what names its votes where they are exchanged, which is
@@ -81,7 +82,8 @@ func (l *Ledger) addBlocks(by inter.ValidatorID, v *inter.BlockVotes, group *int
 			return err
 		}
 		if decided && n == l.state.Block {
-			if err := l.advance(func() []byte { return blockKey(l.state.Block) }, func() { l.state.Block++ }); err != nil {
+			if err := l.advance(func() []byte { return blockKey(l.state.Block) },
+				func() { l.state.Block++ }); err != nil {
 				return err
 			}
 		}
@@ -119,7 +121,8 @@ func (l *Ledger) addEpoch(by inter.ValidatorID, v *inter.EpochVote, group *inter
 			return err
 		}
 		if decided && v.Epoch == l.state.Epoch {
-			if err := l.advance(func() []byte { return epochKey(l.state.Epoch) }, func() { l.state.Epoch++ }); err != nil {
+			if err := l.advance(func() []byte { return epochKey(l.state.Epoch) },
+				func() { l.state.Epoch++ }); err != nil {
 				return err
 			}
 		}
@@ -237,7 +240,8 @@ func (l *Ledger) advance(lowest func() []byte, next func()) error {
 		won, err := l.get(l.tables.decided, key)
 		if err != nil || won == nil {
 			l.put(l.tables.state, stateKey,
-				binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, uint64(l.state.Block)), uint32(l.state.Epoch)))
+				binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(nil, uint64(l.state.Block)),
+					uint32(l.state.Epoch)))
 			return err
 		}
 		has, err := l.has(key)

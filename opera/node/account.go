@@ -66,7 +66,9 @@ func (a asker) Password(question string) (string, error) {
 }
 
 // withWallet is a command that works on keys, with so many words.
-func withWallet(least, most int, lack string, work func(w *wallet.Wallet, words []string) error) func(*invocation, context.Context) error {
+func withWallet(
+	least, most int, lack string, work func(w *wallet.Wallet, words []string) error,
+) func(*invocation, context.Context) error {
 	return func(l *invocation, _ context.Context) error {
 		if len(l.words) < least {
 			return fatal{errors.New(lack)}
@@ -93,14 +95,20 @@ func withWallet(least, most int, lack string, work func(w *wallet.Wallet, words 
 func accountActions() []action {
 	const lacksFile = "keyfile must be given as argument"
 	return []action{
-		{"account list", "Print the accounts of the keystore", withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.List() })},
-		{"account new", "Make a new account", withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.Create() })},
-		{"account update", "Change accounts' passwords: ADDRESS...", withWallet(1, -1, "No accounts specified to update", (*wallet.Wallet).Update)},
+		{"account list", "Print the accounts of the keystore",
+			withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.List() })},
+		{"account new", "Make a new account",
+			withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.Create() })},
+		{"account update", "Change accounts' passwords: ADDRESS...",
+			withWallet(1, -1, "No accounts specified to update", (*wallet.Wallet).Update)},
 		{"account import", "Make an account of a private key: FILE",
 			withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error { return w.Import(words[0]) })},
 		{"wallet import", "Make an account of a wallet of Ethereum's presale: FILE",
-			withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error { return w.ImportPresale(words[0]) })},
-		{"validator new", "Make a new validator's key", withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.CreateValidator() })},
+			withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error {
+				return w.ImportPresale(words[0])
+			})},
+		{"validator new", "Make a new validator's key",
+			withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.CreateValidator() })},
 		{"validator convert", "Make an account's key that of a validator: ADDRESS|FILE PUBLIC-KEY",
 			withWallet(2, 2, "This command requires 2 arguments.", func(w *wallet.Wallet, words []string) error {
 				return w.ConvertToValidator(words[0], words[1])

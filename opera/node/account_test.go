@@ -202,7 +202,8 @@ func TestUnlockingAccountsIsGoOperas(t *testing.T) {
 	node := []string{"--config", at("node.toml", "[Node.P2P]\nListenAddr = \"127.0.0.1:0\"\n"), "--fakenet", "0/1",
 		"--nodiscover", "--nat", "none", "--maxpeers", "0", "--datadir.minfreedisk", "0", "--ipcdisable"}
 	for _, c := range []struct{ input, args string }{
-		{"one\n", "--keystore " + keys + " --unlock " + name}, {"x\ny\nz\n", "--keystore " + keys + " --unlock " + name},
+		{"one\n", "--keystore " + keys + " --unlock " + name},
+		{"x\ny\nz\n", "--keystore " + keys + " --unlock " + name},
 		{"one\ntwo\n", "--keystore " + keys + " --unlock 0,1"}, {"", "--keystore " + keys + " --unlock 0"},
 		{"", "--keystore " + keys + " --unlock 7"},
 		{"", "--keystore " + keys + " --unlock 0,1 --password " + good},
@@ -210,7 +211,8 @@ func TestUnlockingAccountsIsGoOperas(t *testing.T) {
 		{"one\n", "--keystore " + twice + " --unlock " + name}, {"x\n", "--keystore " + twice + " --unlock " + name},
 	} {
 		args := append(slices.Clone(node), append(strings.Fields(c.args), "js", script)...)
-		want := theirAnswer(t, peer, all, c.input, append([]string{"--datadir", filepath.Join(all, "theirs")}, args...)...)
+		want := theirAnswer(t, peer, all, c.input,
+			append([]string{"--datadir", filepath.Join(all, "theirs")}, args...)...)
 		got := ourAnswer(t, all, c.input, append([]string{"--datadir", filepath.Join(all, "ours")}, args...)...)
 		if got != want {
 			t.Errorf("%s, input %q:\nours     %+v\ngo-opera %+v", c.args, c.input, got, want)

@@ -74,8 +74,11 @@ func actions() []action {
 		{"import events", "Import events from files: FILE...", (*invocation).importEvents},
 		{"import genesis", "Begin a chain with a genesis file and end: FILE", (*invocation).importGenesis},
 		{"import datadir", "Take over the chain of a go-opera that has ended, and end: its DATADIR", (*invocation).importFolder},
-		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]", (*invocation).exportEvents},
-		{"export genesis", "Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]", (*invocation).exportGenesis},
+		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]",
+			(*invocation).exportEvents},
+		{"export genesis",
+			"Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]",
+			(*invocation).exportGenesis},
 	}, maintenance(), []action{{"help", "Show this", (*invocation).help}})
 }
 
@@ -97,8 +100,8 @@ func Command(build string) *cobra.Command {
 
 // Replica is the subcommand of a replica of an Opera node. Its arguments are go-opera's own.
 func Replica(build string) *cobra.Command {
-	return newCommand("A replica of an Opera node: it answers the same API from a state of its own, and executes no block "+
-		"(see --help, and --fleet.server there)", build, true)
+	return newCommand("A replica of an Opera node: it answers the same API from a state of its own, and executes no "+
+		"block (see --help, and --fleet.server there)", build, true)
 }
 
 func newCommand(short, build string, replica bool) *cobra.Command {
@@ -108,7 +111,8 @@ func newCommand(short, build string, replica bool) *cobra.Command {
 		Args:               cobra.ArbitraryArgs,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
-			l := &invocation{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(), services: services{build: build, replica: replica}}
+			l := &invocation{in: c.InOrStdin(), out: c.OutOrStdout(), err: c.ErrOrStderr(),
+				services: services{build: build, replica: replica}}
 			err := l.run(c.Context(), args)
 			return l.reportEnd(errors.Join(err, l.keys.close()))
 		},
@@ -348,7 +352,9 @@ func limitHeap(kind engine.Kind) {
 }
 
 // withNode opens the node, does some work with it, and closes it.
-func (l *invocation) withNode(ctx context.Context, change func(*Options), work func(context.Context, *Node) error) error {
+func (l *invocation) withNode(
+	ctx context.Context, change func(*Options), work func(context.Context, *Node) error,
+) error {
 	o, err := l.options()
 	if err != nil {
 		return err

@@ -87,7 +87,9 @@ func (l *invocation) typing(ctx context.Context) (context.Context, func()) {
 }
 
 // withConsole opens a console, loads the scripts of --preload, and has it work.
-func (l *invocation) withConsole(ctx context.Context, client *gethrpc.Client, work func(context.Context, *console.Console) error) error {
+func (l *invocation) withConsole(
+	ctx context.Context, client *gethrpc.Client, work func(context.Context, *console.Console) error,
+) error {
 	failed := func(err error) error {
 		return fatal{fmt.Errorf("Failed to start the JavaScript console: %w", err)}
 	}

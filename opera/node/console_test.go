@@ -59,7 +59,8 @@ func TestTheConsolePrintsWhatGoOperasDoes(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{
-		{"attach", filepath.Join(dir, "none.ipc")}, {"attach"}, {"attach", "--preload", "none.js", "--exec", "1", node.URL()},
+		{"attach", filepath.Join(dir, "none.ipc")}, {"attach"},
+		{"attach", "--preload", "none.js", "--exec", "1", node.URL()},
 		{"attach", "--preload", "s.js", "--jspath", dir, "--exec", "1", node.URL()},
 		{"attach", "--exec", "1", "rpc:" + node.URL()},
 	} {

@@ -137,7 +137,8 @@ func TestDamageThatARequestMeetsIsSaid(t *testing.T) {
 			if met < c.least {
 				t.Errorf("of %d requests %d met damage", len(asked), met)
 			}
-			if log := said.String(); !regexp.MustCompile(`level=ERROR .*damaged.*--genesis FILE.*` + c.path).MatchString(log) {
+			if log := said.String(); !regexp.MustCompile(`level=ERROR .*damaged.*--genesis FILE.*` + c.path).
+				MatchString(log) {
 				t.Errorf("the log says %s", log)
 			}
 			if err := newHealth(n, &beside{}, time.Minute, time.Now()).ready(time.Now()); err == nil ||

@@ -44,7 +44,8 @@ func TestAnyDamageIsHarmlessOrNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := patient{t: t, dir: dir, engine: e, want: want, what: fmt.Sprintf("-node.seed=%d, %s, damage %d, %s: %s", s, e.Kind, i, filepath.Base(wholes[i%2]), d)}
+			p := patient{t: t, dir: dir, engine: e, want: want,
+				what: fmt.Sprintf("-node.seed=%d, %s, damage %d, %s: %s", s, e.Kind, i, filepath.Base(wholes[i%2]), d)}
 			count[p.examine()]++
 			if err := os.RemoveAll(dir); err != nil {
 				t.Fatal(err)

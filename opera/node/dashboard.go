@@ -34,7 +34,8 @@ func (s *services) openDashboard(m *metrics) (end func() error, err error) {
 	}
 	collectLibrary() // bytes of peers, requests
 	v := &shown{m: m, watch: m.vitals.Watch()}
-	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(), Figures: v.figures(), Trusted: s.trustedAddresses(), Log: s.log}
+	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(),
+		Figures: v.figures(), Trusted: s.trustedAddresses(), Log: s.log}
 	d, err := dashboard.Open(context.Background(), s.Run.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("--dashboard.addr: %w", err)
@@ -109,19 +110,24 @@ func (v *shown) panels() []dashboard.Panel {
 	const chain, net, api = "Chain", "Net", "API"
 	made := &v.m.made
 	return append(list,
-		dashboard.Panel{Group: chain, Title: "Age of the newest block", Unit: dashboard.Seconds, Help: "A network without transactions makes few blocks.",
-			Series: []dashboard.Series{{Name: "age", Value: v.headGauge(func() float64 { return time.Since(v.at.at).Seconds() })}}},
-		dashboard.Panel{Group: chain, Title: "Transactions and blocks", Unit: dashboard.PerSecond, Series: []dashboard.Series{
-			rate("transactions", 0, func() float64 { return float64(made.txs.Load()) }),
-			rate("blocks", 0, func() float64 { return float64(made.blocks.Load()) }),
-			rate("skipped transactions", 0, func() float64 { return float64(made.skipped.Load()) }),
-		}},
+		dashboard.Panel{Group: chain, Title: "Age of the newest block", Unit: dashboard.Seconds,
+			Help: "A network without transactions makes few blocks.",
+			Series: []dashboard.Series{{Name: "age", Value: v.headGauge(func() float64 {
+				return time.Since(v.at.at).Seconds()
+			})}}},
+		dashboard.Panel{Group: chain, Title: "Transactions and blocks", Unit: dashboard.PerSecond,
+			Series: []dashboard.Series{
+				rate("transactions", 0, func() float64 { return float64(made.txs.Load()) }),
+				rate("blocks", 0, func() float64 { return float64(made.blocks.Load()) }),
+				rate("skipped transactions", 0, func() float64 { return float64(made.skipped.Load()) }),
+			}},
 		dashboard.Panel{Group: chain, Title: "Gas", Unit: dashboard.PerSecond,
 			Series: []dashboard.Series{rate("gas", 0, func() float64 { return float64(made.gas.Load()) })}},
-		dashboard.Panel{Group: chain, Title: "Transactions that wait", Unit: dashboard.Count, Series: []dashboard.Series{
-			{Name: "can be executed", Value: func() float64 { return float64(v.pending) }},
-			{Name: "wait for others", Value: func() float64 { return float64(v.queued) }},
-		}},
+		dashboard.Panel{Group: chain, Title: "Transactions that wait", Unit: dashboard.Count,
+			Series: []dashboard.Series{
+				{Name: "can be executed", Value: func() float64 { return float64(v.pending) }},
+				{Name: "wait for others", Value: func() float64 { return float64(v.queued) }},
+			}},
 		dashboard.Panel{Group: net, Title: "From and to peers", Unit: dashboard.BitsSecond, Series: []dashboard.Series{
 			rate("in", 8, func() float64 { return v.in }), rate("out", 8, func() float64 { return v.out }),
 		}},
@@ -132,7 +138,8 @@ func (v *shown) panels() []dashboard.Panel {
 		}},
 		dashboard.Panel{Group: api, Title: "Time for an answer", Unit: dashboard.Seconds,
 			Help: "Of the last requests, as go-ethereum's library samples them.", Series: []dashboard.Series{
-				{Name: "median", Value: v.time(0)}, {Name: "99 %", Value: v.time(1)}, {Name: "longest", Value: v.time(2)},
+				{Name: "median", Value: v.time(0)}, {Name: "99 %", Value: v.time(1)},
+				{Name: "longest", Value: v.time(2)},
 			}},
 	)
 }
@@ -140,11 +147,14 @@ func (v *shown) panels() []dashboard.Panel {
 func (v *shown) figures() []dashboard.Figure {
 	const group = "Chain"
 	return append(v.watch.Figures(),
-		dashboard.Figure{Group: group, Title: "Newest block", Unit: dashboard.Count, Value: v.headGauge(func() float64 { return float64(v.at.block) })},
-		dashboard.Figure{Group: group, Title: "Epoch", Unit: dashboard.Count, Value: v.headGauge(func() float64 { return float64(v.at.epoch) })},
-		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count, Help: "Blocks; peers claim them", Value: v.headGauge(func() float64 {
-			return max(0, float64(v.highest)-float64(v.at.block))
-		})},
+		dashboard.Figure{Group: group, Title: "Newest block", Unit: dashboard.Count,
+			Value: v.headGauge(func() float64 { return float64(v.at.block) })},
+		dashboard.Figure{Group: group, Title: "Epoch", Unit: dashboard.Count,
+			Value: v.headGauge(func() float64 { return float64(v.at.epoch) })},
+		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count,
+			Help: "Blocks; peers claim them", Value: v.headGauge(func() float64 {
+				return max(0, float64(v.highest)-float64(v.at.block))
+			})},
 		dashboard.Figure{Group: group, Title: "Validator", Unit: dashboard.Text, Words: func() string {
 			r := v.m.beside.Load()
 			switch {

@@ -107,6 +107,7 @@ func (w *diskWatch) look(now time.Time) {
 	case left < 2*w.o.MinFree && due:
 		w.warned = now
 		w.o.Log.Warn("Disk space is running low. The node will stop if disk space runs below the critical level",
-			"available", fmt.Sprintf("%d MB", left>>20), "critical", fmt.Sprintf("%d MB", w.o.MinFree>>20), "path", w.o.Dir)
+			"available", fmt.Sprintf("%d MB", left>>20), "critical", fmt.Sprintf("%d MB", w.o.MinFree>>20),
+			"path", w.o.Dir)
 	}
 }

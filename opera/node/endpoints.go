@@ -152,7 +152,8 @@ func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endp
 	t := e.r.of.Node.HTTPTimeouts
 	to.listening = listener.Addr()
 	to.server = serve.New(serve.Options{
-		Bytes: e.r.service.Memory(), Trusted: e.r.of.trustedAddresses(), MaxConnections: -1, HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
+		Bytes: e.r.service.Memory(), Trusted: e.r.of.trustedAddresses(), MaxConnections: -1,
+		HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
 		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.of.log,
 	})
 	if err := to.server.ServePlain(listener, e.r.of.observed.beside(to), to); err != nil {

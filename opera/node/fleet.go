@@ -52,7 +52,8 @@ func (j *joined) load(ctx context.Context) error {
 			n.o.Engine.Kind = kind // it keeps its engine
 		}
 	}
-	if err := n.newStore("a replica was loading a snapshot of its fleet; start it again: tarn replica opera\n"); err != nil {
+	if err := n.newStore(
+		"a replica was loading a snapshot of its fleet; start it again: tarn replica opera\n"); err != nil {
 		return err
 	}
 	n.o.Log.Info("Starting from the fleet's newest snapshot", "fleet", j.part.Name(), "engine", n.o.Engine.Kind)
@@ -83,8 +84,8 @@ func (j *joined) load(ctx context.Context) error {
 	return err
 }
 
-// tell publishes the chain to the fleet until what is returned is called, when the chain makes no more blocks; w answers
-// replicas. It is called before the chain makes blocks.
+// tell publishes the chain to the fleet until what is returned is called, when the chain makes no more blocks; w
+// answers replicas. It is called before the chain makes blocks.
 func (s *services) tell(n *Node, w *waiting) (end func() error) {
 	o := n.fleet.origin
 	if o == nil {
@@ -214,11 +215,14 @@ func (s *services) noReplica() error {
 		given bool
 		name  string
 	}{
-		{s.Run.Genesis != "", "genesis"}, {s.Run.Fakenet.Validators != 0, "fakenet"}, {s.Emitter.Validator.ID != 0, "validator.id"},
-		{s.Opera.AllowSnapsync, "syncmode"}, {s.Run.ExitAge != nil, "exitwhensynced.age"}, {s.Run.ExitEpoch != nil, "exitwhensynced.epoch"},
+		{s.Run.Genesis != "", "genesis"}, {s.Run.Fakenet.Validators != 0, "fakenet"},
+		{s.Emitter.Validator.ID != 0, "validator.id"},
+		{s.Opera.AllowSnapsync, "syncmode"}, {s.Run.ExitAge != nil, "exitwhensynced.age"},
+		{s.Run.ExitEpoch != nil, "exitwhensynced.epoch"},
 	} {
 		if o.given {
-			errs = append(errs, fmt.Errorf("--%s has no meaning for a replica: its state and its blocks come from the fleet", o.name))
+			errs = append(errs,
+				fmt.Errorf("--%s has no meaning for a replica: its state and its blocks come from the fleet", o.name))
 		}
 	}
 	return errors.Join(errs...)

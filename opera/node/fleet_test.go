@@ -56,7 +56,8 @@ func start(t *testing.T, dir string, replica bool, args ...string) *running {
 	m := &running{t: t, out: new(said), ended: make(chan error, 1)}
 	args = append([]string{"--datadir", dir, "--ipcdisable", "--datadir.minfreedisk", "0", "--http", "--http.port", "0",
 		"--http.api", "eth,ftm,txpool,debug,trace,dag,net,web3"}, args...)
-	l := &invocation{in: strings.NewReader(""), out: m.out, err: m.out, services: services{build: "test", replica: replica}}
+	l := &invocation{in: strings.NewReader(""), out: m.out, err: m.out,
+		services: services{build: "test", replica: replica}}
 	ctx, end := context.WithCancel(t.Context())
 	m.end = end
 	go func() { m.ended <- l.run(ctx, args) }()
@@ -162,7 +163,8 @@ func (p *payer) send(at *running) *types.Transaction {
 		p.t.Fatal(err)
 	}
 	signer := types.NewLondonSigner(new(big.Int).SetUint64(inter.FakeNetwork))
-	tx := types.MustSignNewTx(key, signer, &types.LegacyTx{Nonce: p.nonce, To: &p.to, Value: big.NewInt(7), Gas: 21000, GasPrice: big.NewInt(5000e9)})
+	tx := types.MustSignNewTx(key, signer,
+		&types.LegacyTx{Nonce: p.nonce, To: &p.to, Value: big.NewInt(7), Gas: 21000, GasPrice: big.NewInt(5000e9)})
 	raw, err := tx.MarshalBinary()
 	if err != nil {
 		p.t.Fatal(err)
@@ -261,7 +263,8 @@ func TestAReplicaIsNoNode(t *testing.T) {
 	for _, args := range [][]string{
 		{"--fakenet", "1/1"}, {"--fleet.embedded"}, {},
 	} {
-		l := &invocation{in: strings.NewReader(""), out: io.Discard, err: io.Discard, services: services{build: "test", replica: true}}
+		l := &invocation{in: strings.NewReader(""), out: io.Discard, err: io.Discard,
+			services: services{build: "test", replica: true}}
 		err := l.run(t.Context(), append([]string{"--datadir", t.TempDir()}, args...))
 		if err == nil {
 			t.Errorf("a replica starts with %v", args)

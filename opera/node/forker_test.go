@@ -128,7 +128,9 @@ const (
 )
 
 // forge has a forger send events to all nodes, one after the other, and returns them.
-func forge(t *testing.T, f *forger, urls []string, network chain.Network, make func(i int) (*inter.Payload, error)) []*inter.Payload {
+func forge(
+	t *testing.T, f *forger, urls []string, network chain.Network, make func(i int) (*inter.Payload, error),
+) []*inter.Payload {
 	t.Helper()
 	var all []*inter.Payload
 	for i := range forged {
@@ -174,7 +176,8 @@ func TestAValidatorThatForksWithoutEndIsSoonNone(t *testing.T) {
 				taken++
 			}
 		}
-		t.Logf("it is none after %v, %d of %d events are taken", time.Since(began).Round(time.Millisecond), taken, len(all))
+		t.Logf("it is none after %v, %d of %d events are taken", time.Since(began).Round(time.Millisecond),
+			taken, len(all))
 		if taken < 2 || taken > forged/4 {
 			t.Errorf("%d of %d events are taken: two show the fork", taken, len(all))
 		}

@@ -95,7 +95,9 @@ func (n *Node) begin(ctx context.Context) error {
 	}
 	p := lifecycle.NewProgress(n.o.Log, "Reading the genesis", progressEvery)
 	defer p.End()
-	source, close, err := n.o.Genesis.open(n, func(unit string, done, size uint64) { p.Bytes(done, size, "unit", unit) })
+	source, close, err := n.o.Genesis.open(n, func(unit string, done, size uint64) {
+		p.Bytes(done, size, "unit", unit)
+	})
 	if err != nil {
 		return err
 	}
@@ -104,7 +106,8 @@ func (n *Node) begin(ctx context.Context) error {
 
 // apply makes the chain of a genesis. The state carries a mark until it is durable.
 func (n *Node) apply(ctx context.Context, source genesis.Source, p *lifecycle.Progress) error {
-	if err := n.newStore("a genesis is being applied; start with it again: --genesis FILE or --fakenet n/N\n"); err != nil {
+	if err := n.newStore(
+		"a genesis is being applied; start with it again: --genesis FILE or --fakenet n/N\n"); err != nil {
 		return err
 	}
 	n.o.Log.Info("Applying genesis", "header", fmt.Sprint(source.Header()), "engine", n.o.Engine.Kind)

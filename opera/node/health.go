@@ -25,7 +25,8 @@ type health struct {
 	store       func() store.Stats
 	free        func() (uint64, error) // bytes of the disk
 	least       uint64                 // of them; 0 is any
-	age         time.Duration          // that the newest event may have, and the newest block where peers have a newer one
+	// that the newest event may have, and the newest block where peers have a newer one
+	age time.Duration
 
 	mu    sync.Mutex
 	seen  int64     // events, when they had last changed
@@ -37,7 +38,8 @@ const roomLeast = 32 << 20
 
 func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	h := &health{
-		cause: n.Cause, unsupported: n.version.unsupportedError, silent: r.validator.silence, hurt: n.damage.Err, head: n.place, behind: n.fleet.behind,
+		cause: n.Cause, unsupported: n.version.unsupportedError, silent: r.validator.silence, hurt: n.damage.Err,
+		head: n.place, behind: n.fleet.behind,
 		events: func() int64 { return n.history.Stats().Events.LogBytes }, store: n.store.Stats,
 		free: n.free, least: n.o.MinFree, age: age,
 		lively: r.peers != nil || r.validator != nil, since: now,
@@ -104,7 +106,8 @@ func (h *health) room() error {
 		return err
 	case err == nil && left < scarce:
 		return fmt.Errorf(
-			"the disk is full: %d MiB are free; no transactions are taken, and no events made, until there is room", left>>20)
+			"the disk is full: %d MiB are free; no transactions are taken, and no events made, until there is room",
+			left>>20)
 	case err == nil && left < h.least:
 		return fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk",
 			left>>20, h.least>>20)

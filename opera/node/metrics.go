@@ -50,7 +50,8 @@ func (n *Node) place() (headPosition, error) {
 	}
 	defer v.Close()
 	h := v.Head()
-	return headPosition{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time)), deserted: v.Epoch().Validators.Len() == 0}, nil
+	return headPosition{block: h.Number, epoch: v.Epoch().Epoch, at: time.Unix(0, int64(h.Time)),
+		deserted: v.Epoch().Validators.Len() == 0}, nil
 }
 
 // meter is what the node tells of its disk, memory and processor.
@@ -129,7 +130,8 @@ func (r *beside) append(w *exposition.Writer) {
 	if r.peers != nil {
 		block, epoch := r.peers.Highest()
 		w.Gauge("tarn_opera_peers", "Peers that speak the protocol", float64(r.peers.PeerCount()))
-		w.Gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has", float64(block))
+		w.Gauge("tarn_opera_highest_block", "Newest block that a peer claims to have, or that this node has",
+			float64(block))
 		w.Gauge("tarn_opera_highest_epoch", "Epoch of that block", float64(epoch))
 		w.Metric("tarn_opera_refused_handshakes_total",
 			exposition.Counter, "Connections that ended because handshakes did not agree, on either side")

@@ -125,7 +125,8 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	}
 	for _, want := range []string{`"title":"opera `, `"group":"Disk"`,
 		`"series":["transactions","blocks","skipped transactions"]`} {
-		if status, body := ask(t, "http://"+c.Run.Dashboard+"/data"); status != 200 || !strings.Contains(string(body), want) {
+		if status, body := ask(t, "http://"+c.Run.Dashboard+"/data"); status != 200 ||
+			!strings.Contains(string(body), want) {
 			t.Errorf("the dashboard's numbers: %d, no %s in %.300s", status, want, body)
 		}
 	}
@@ -169,9 +170,11 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 		told := func(name string) (string, bool) {
 			f := families[name]
 			// up is Prometheus' own
-			return f.GetType().String(), f != nil || name == "up" || strings.Contains(string(text.Bytes()), "\n"+name+" ")
+			return f.GetType().String(), f != nil || name == "up" ||
+				strings.Contains(string(text.Bytes()), "\n"+name+" ")
 		}
-		if _, ok := boards.Family(name, told); !ok && !strings.HasPrefix(name, "tarn_checkpoint_") { // there is none yet
+		// there is none yet
+		if _, ok := boards.Family(name, told); !ok && !strings.HasPrefix(name, "tarn_checkpoint_") {
 			t.Errorf("a board or an alert names %s, which this node does not tell", name)
 		}
 	}
@@ -204,9 +207,11 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 			return silent
 		},
 		hurt: func() error { return hurt }, behind: func() error { return nil },
-		head: func() (headPosition, error) { return at, nil }, highest: func() inter.BlockNumber { return highest }, synced: func() bool { return synced },
+		head: func() (headPosition, error) { return at, nil }, highest: func() inter.BlockNumber { return highest },
+		synced: func() bool { return synced },
 		lively: true, events: func() int64 { return events }, store: func() store.Stats { return s },
-		free: func() (uint64, error) { return left, nil }, least: 1 << 30, age: 2 * time.Minute, seen: events, since: now,
+		free: func() (uint64, error) { return left, nil }, least: 1 << 30, age: 2 * time.Minute,
+		seen: events, since: now,
 	}
 	check := func(want string) {
 		t.Helper()
@@ -290,7 +295,8 @@ func TestAnAddressThatIsTakenNamesItsOption(t *testing.T) {
 	if _, err := l.observe(); err == nil || !strings.Contains(err.Error(), "--metrics: ") {
 		t.Error(err)
 	}
-	c.Run.Profile.Serve, c.Run.Profile.Address, c.Run.Profile.Port = true, "127.0.0.1", loopback.Port(loopback.Address(t))
+	c.Run.Profile.Serve, c.Run.Profile.Address, c.Run.Profile.Port = true,
+		"127.0.0.1", loopback.Port(loopback.Address(t))
 	if _, err := l.observe(); err == nil {
 		t.Error("it is served twice")
 	}

@@ -167,7 +167,8 @@ func (n *Node) openChain() (err error) {
 		return remedy(err)
 	}
 	if again := n.made.Load(); again > 0 {
-		n.opening.Done("Blocks after the last checkpoint are made again", "blocks", again, "head", n.chain.Head().Number)
+		n.opening.Done("Blocks after the last checkpoint are made again", "blocks", again,
+			"head", n.chain.Head().Number)
 	}
 	n.opening = nil
 	n.tellOpen(time.Now())

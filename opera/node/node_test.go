@@ -60,8 +60,9 @@ func (l *lines) String() string {
 
 func options(dir string, log io.Writer) Options {
 	return Options{
-		Dir: dir, Log: slog.New(slog.NewTextHandler(log, nil)), Genesis: &Beginning{Validators: 1}, Recovery: time.Minute,
-		Engine: engine.Options{Kind: engine.Page},
+		Dir: dir, Log: slog.New(slog.NewTextHandler(log, nil)), Genesis: &Beginning{Validators: 1},
+		Recovery: time.Minute,
+		Engine:   engine.Options{Kind: engine.Page},
 	}
 }
 
@@ -418,7 +419,8 @@ func TestAVersionThatTheNetworkDemandsStopsTheWriter(t *testing.T) {
 		}
 	}
 	n.handleBlock(log(1, nil))
-	if err := n.Import(t.Context(), events); err == nil || !strings.Contains(err.Error(), "Network upgrade 281.474976.710657 was activated. Current node version is 1.1.3") {
+	if err := n.Import(t.Context(), events); err == nil || !strings.Contains(err.Error(),
+		"Network upgrade 281.474976.710657 was activated. Current node version is 1.1.3") {
 		t.Errorf("%v", err)
 	}
 	if !strings.Contains(said.String(), "Network upgrade") {

@@ -45,8 +45,11 @@ func TestANodeServesOnWithoutValidators(t *testing.T) {
 	}
 	shut(t, n)
 	for _, c := range []*config.Config{speakerConfig(t, at, 1), speakerConfig(t, at, 0), speakerConfig(t, other, 0)} {
-		l := &invocation{out: io.Discard, err: io.Discard, services: *newServices(c, slog.NewTextHandler(t.Output(), nil))}
-		if err := l.running(t.Context(), func(ctx context.Context, s *rpc.Service) error { return answersAbandoned(ctx, t, s) }); err != nil {
+		l := &invocation{out: io.Discard, err: io.Discard,
+			services: *newServices(c, slog.NewTextHandler(t.Output(), nil))}
+		if err := l.running(t.Context(), func(ctx context.Context, s *rpc.Service) error {
+			return answersAbandoned(ctx, t, s)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

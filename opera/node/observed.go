@@ -136,7 +136,8 @@ func (s *services) observe() (stop func() error, err error) {
 		if s.Run.Metrics { // as go-opera
 			s.observed.mount(mux)
 		}
-		if err := s.serveObserved("--pprof", "Starting pprof server", "/debug/pprof", profiles, mux, &begun); err != nil {
+		if err := s.serveObserved("--pprof", "Starting pprof server", "/debug/pprof", profiles, mux,
+			&begun); err != nil {
 			return nil, err
 		}
 	}
@@ -167,7 +168,8 @@ func (s *services) serveObserved(option, said, path, address string, h http.Hand
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
-	server := serve.New(serve.Options{MaxBytesInFlight: observedBytes, Trusted: s.trustedAddresses(), MaxConnections: -1, Log: s.log})
+	server := serve.New(serve.Options{MaxBytesInFlight: observedBytes, Trusted: s.trustedAddresses(),
+		MaxConnections: -1, Log: s.log})
 	if err := server.Serve(listener, h); err != nil {
 		return err
 	}

@@ -90,7 +90,8 @@ func (o *overtaking) run(ctx context.Context) error {
 			return nil
 		case err == nil || ctx.Err() != nil:
 		case errors.Is(err, statesync.ErrNotServed), errors.Is(err, state.ErrOtherState):
-			o.n.o.Log.Warn("No peer has this state any more; the node tries a later one", "epoch", record.Epoch, "err", err)
+			o.n.o.Log.Warn("No peer has this state any more; the node tries a later one",
+				"epoch", record.Epoch, "err", err)
 		default:
 			return fmt.Errorf("overtake the network: %w", remedy(err))
 		}

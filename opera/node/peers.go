@@ -110,8 +110,9 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 			Name:   s.name(),
 			Listen: c.ListenAddr, NoDial: c.NoDial, MaxPeers: c.MaxPeers, MaxPending: c.MaxPendingPeers,
 			DiscoveryV4: !c.NoDiscovery, DiscoveryV5: !c.NoDiscovery && c.DiscoveryV5, Database: n.Dir("nodes"),
-			Bootstrap: nodes("bootnodes", known(c.BootstrapNodes)), BootstrapV5: nodes("bootnodes", known(c.BootstrapNodesV5)),
-			Static: nodes("StaticNodes", c.StaticNodes), Trusted: nodes("TrustedNodes", c.TrustedNodes),
+			Bootstrap:   nodes("bootnodes", known(c.BootstrapNodes)),
+			BootstrapV5: nodes("bootnodes", known(c.BootstrapNodesV5)),
+			Static:      nodes("StaticNodes", c.StaticNodes), Trusted: nodes("TrustedNodes", c.TrustedNodes),
 		},
 	}
 	private := nodes("privatenodes", c.PrivateNodes)

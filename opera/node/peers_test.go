@@ -95,7 +95,8 @@ func TestOnlyNamedAddressesConnect(t *testing.T) {
 		taken               bool
 	}{
 		{nil, nil, true},
-		{nil, []string{"127.0.0.1"}, true}, {nil, []string{" ::ffff:127.0.0.1"}, true}, {nil, []string{"10.1.2.3"}, false},
+		{nil, []string{"127.0.0.1"}, true}, {nil, []string{" ::ffff:127.0.0.1"}, true},
+		{nil, []string{"10.1.2.3"}, false},
 		{[]string{"127.0.0.0/8"}, []string{"127.0.0.1"}, true}, {[]string{"10.0.0.0/8"}, []string{"127.0.0.1"}, false},
 		{[]string{"127.0.0.0/8"}, []string{"127.0.0.9"}, false},
 	} {

@@ -146,7 +146,8 @@ func (s *services) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
 		IndexedBlocks:   inter.BlockNumber(o.FilterAPI.IndexedLogsBlockRangeLimit),
 	}
 	return rpc.Options{
-		Chain: n.Chain(), Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed, Remote: c.HTTPHost != "" || c.WSHost != "",
+		Chain: n.Chain(), Accounts: keys, InsecureUnlock: c.InsecureUnlockAllowed,
+		Remote:           c.HTTPHost != "" || c.WSHost != "",
 		AllowUnprotected: o.AllowUnprotectedTxs || c.AllowUnprotectedTxs, DataDir: dir, Limits: limits,
 		IPRestrict: c.P2P.IPRestrict, PrivateNodes: c.P2P.PrivateNodes,
 		Damaged: n.damage.Met,

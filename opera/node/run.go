@@ -68,7 +68,9 @@ func (l *invocation) running(ctx context.Context, work func(context.Context, *rp
 }
 
 // serving runs an open node until it is told to stop. It tells whether the node is to be opened again.
-func (l *invocation) serving(ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error) (over bool, err error) {
+func (l *invocation) serving(
+	ctx context.Context, n *Node, work func(context.Context, *rpc.Service) error,
+) (over bool, err error) {
 	said := &news{log: l.log, now: time.Now}
 	defer said.close()
 	defer n.Subscribe(said.block)()
@@ -92,7 +94,8 @@ func (l *invocation) serving(ctx context.Context, n *Node, work func(context.Con
 	}
 	if errors.Is(cause, stream.ErrBeginAgain) {
 		err = errors.Join(err, end())
-		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot", "err", cause)
+		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot",
+			"err", cause)
 		l.renew = true
 		member.Rest(ctx)
 		return true, err
@@ -223,13 +226,16 @@ func (l *invocation) dumpConfig(context.Context) error {
 
 // version prints what programs read, in go-opera's words; the last line is ours.
 func (l *invocation) version(context.Context) error {
-	_, err := fmt.Fprintf(l.out, "Go-Opera\nVersion: %s\nArchitecture: %s\nProtocol Versions: [63]\nGo Version: %s\nOperating System: %s\nGOPATH=%s\nGOROOT=%s\nTarn: %s\n",
-		config.Version, runtime.GOARCH, runtime.Version(), runtime.GOOS, os.Getenv("GOPATH"), os.Getenv("GOROOT"), l.build)
+	_, err := fmt.Fprintf(l.out, "Go-Opera\nVersion: %s\nArchitecture: %s\nProtocol Versions: [63]\nGo Version: "+
+		"%s\nOperating System: %s\nGOPATH=%s\nGOROOT=%s\nTarn: %s\n",
+		config.Version, runtime.GOARCH, runtime.Version(), runtime.GOOS, os.Getenv("GOPATH"),
+		os.Getenv("GOROOT"), l.build)
 	return err
 }
 
 func (l *invocation) license(context.Context) error {
-	_, err := fmt.Fprintf(l.out, "Tarn is licensed under the Apache License, Version 2.0; the libraries in it have licences of their own.\n\n%s", web3js.Licence())
+	_, err := fmt.Fprintf(l.out, "Tarn is licensed under the Apache License, Version 2.0; the libraries in it have "+
+		"licences of their own.\n\n%s", web3js.Licence())
 	return err
 }
 

@@ -57,7 +57,8 @@ func (n *Node) take(ctx context.Context, t chain.Takeover) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	n.o.Log.Info("Taking over the folder of a go-opera", "from", t.From.Path(), "databases", t.From, "engine", n.o.Engine.Kind)
+	n.o.Log.Info("Taking over the folder of a go-opera", "from", t.From.Path(), "databases", t.From,
+		"engine", n.o.Engine.Kind)
 	all := lifecycle.NewProgress(n.o.Log, "", progressEvery)
 	defer all.End()
 	var part *lifecycle.Progress
@@ -68,7 +69,8 @@ func (n *Node) take(ctx context.Context, t chain.Takeover) error {
 		}
 		if part.Items(done, total, "done", done, "of", total) {
 			if left, err := lifecycle.Free(n.dir()); err == nil && left < n.o.MinFree {
-				cancel(fmt.Errorf("low disk space: %d MB are free on the disk of %s, less than the %d of --datadir.minfreedisk", left>>20, n.o.Dir, n.o.MinFree>>20))
+				cancel(fmt.Errorf("low disk space: %d MB are free on the disk of %s, less than the %d of "+
+					"--datadir.minfreedisk", left>>20, n.o.Dir, n.o.MinFree>>20))
 			}
 		}
 	}

@@ -118,10 +118,12 @@ func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, 
 			Min: i.Min, Max: i.Max, Confirming: i.Confirming, ParallelInstance: i.ParallelInstanceProtection,
 			DoubleSign: i.DoublesignProtection,
 		},
-		Thresholds:       emitter.Thresholds{LimitedTPS: c.LimitedTpsThreshold, NoTxs: c.NoTxsThreshold, Emergency: c.EmergencyThreshold},
-		MaxTxsPerAddress: c.MaxTxsPerAddress, MaxParents: int(c.MaxParents), TxsStale: c.TxsCacheInvalidation, Version: c.VersionToPublish,
-		Votes:  func(c *chain.Chain) emitter.Votes { return c.Votes() },
-		Paused: func() error { return cmp.Or(n.version.unsupportedError(), n.room()) },
+		Thresholds: emitter.Thresholds{LimitedTPS: c.LimitedTpsThreshold, NoTxs: c.NoTxsThreshold,
+			Emergency: c.EmergencyThreshold},
+		MaxTxsPerAddress: c.MaxTxsPerAddress, MaxParents: int(c.MaxParents), TxsStale: c.TxsCacheInvalidation,
+		Version: c.VersionToPublish,
+		Votes:   func(c *chain.Chain) emitter.Votes { return c.Votes() },
+		Paused:  func() error { return cmp.Or(n.version.unsupportedError(), n.room()) },
 		Notice: func(err error) {
 			if errors.Is(err, emitter.ErrPaused) {
 				s.log.Info("Validator", "notice", err)

@@ -154,8 +154,10 @@ func TestAValidatorThatCannotGoOnEndsItsNode(t *testing.T) {
 		t.Error("a node ends of which the network demands another version: ", n.Cause())
 	}
 	n.version.demanded.Store(0)
-	l.endSilenced(n, fmt.Errorf("write the last own event: %w", &os.PathError{Op: "write", Path: "/somewhere/last", Err: syscall.ENOSPC}))
-	if cause := n.Cause(); !errors.Is(cause, syscall.ENOSPC) || !strings.Contains(cause.Error(), "free space on the disk of /somewhere") {
+	l.endSilenced(n, fmt.Errorf("write the last own event: %w",
+		&os.PathError{Op: "write", Path: "/somewhere/last", Err: syscall.ENOSPC}))
+	if cause := n.Cause(); !errors.Is(cause, syscall.ENOSPC) ||
+		!strings.Contains(cause.Error(), "free space on the disk of /somewhere") {
 		t.Error(cause)
 	}
 	shut(t, n)

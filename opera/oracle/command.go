@@ -27,7 +27,8 @@ func (p *Peer) Command(ctx context.Context, arguments ...string) *exec.Cmd {
 // reason is what a program said when it ended badly: why it panicked, or its last line.
 func reason(out []byte) string {
 	for line := range strings.Lines(string(out)) {
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "CRIT ") || strings.HasPrefix(line, "Fatal: ") {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "CRIT ") ||
+			strings.HasPrefix(line, "Fatal: ") {
 			return strings.TrimSpace(line)
 		}
 	}

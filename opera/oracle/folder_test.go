@@ -71,7 +71,8 @@ func TestAFolderIsTakenOverByCommandAndGoesOn(t *testing.T) {
 	if err != nil || strings.Contains(said, "does not have") || !strings.Contains(said, "The chain is ready") {
 		t.Fatalf("%v: %s", err, said)
 	}
-	if said, err = c.run(ctx, "import", "datadir", c.from); err == nil || !strings.Contains(said, "name an empty folder") {
+	if said, err = c.run(ctx, "import", "datadir", c.from); err == nil ||
+		!strings.Contains(said, "name an empty folder") {
 		t.Errorf("a second time: %v: %s", err, said)
 	}
 	beside(ctx, t, m, ours, c.to)
@@ -118,7 +119,8 @@ func (c *importing) killAfter(ctx context.Context, after time.Duration) (ended b
 			break
 		}
 		if time.Now().After(deadline) {
-			return false, errors.Join(fmt.Errorf("it does not begin: %s", said.String()), cmd.Process.Kill(), cmd.Wait())
+			return false, errors.Join(fmt.Errorf("it does not begin: %s", said.String()),
+				cmd.Process.Kill(), cmd.Wait())
 		}
 	}
 	time.Sleep(after)

@@ -42,7 +42,8 @@ func TestAKilledFollowerLosesNothingThatItTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer network.Kill()
-	f := &follower{program: program, network: network, config: Config{Dir: filepath.Join(dir, "follower"), Validators: 1}}
+	f := &follower{program: program, network: network,
+		config: Config{Dir: filepath.Join(dir, "follower"), Validators: 1}}
 	for kill := range *followerKills {
 		// Every other life saves its state all the time, so that kills meet that too.
 		if f.config.Settings = ""; kill%2 == 0 {

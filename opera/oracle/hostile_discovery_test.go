@@ -98,7 +98,8 @@ func pings(to *enode.Node, from *net.UDPAddr, key *ecdsa.PrivateKey) (packets []
 	for i := range 4 {
 		packet, _, err := v4wire.Encode(key, &v4wire.Ping{
 			Version: 4, From: v4wire.NewEndpoint(netip.AddrPortFrom(at.Addr().Unmap(), at.Port()), 0),
-			To:         v4wire.NewEndpoint(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(to.UDP())), 0),
+			To: v4wire.NewEndpoint(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(to.UDP())),
+				0),
 			Expiration: uint64(time.Now().Add(time.Minute).Unix()) + uint64(i),
 		})
 		if err != nil {

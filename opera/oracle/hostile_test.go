@@ -67,7 +67,8 @@ type stranger struct {
 }
 
 func (b *besieged) stranger(n int) *stranger {
-	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 3, byte(n/250), byte(1+n%250))}, Timeout: 5 * time.Second}
+	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 3, byte(n/250), byte(1+n%250))},
+		Timeout: 5 * time.Second}
 	return &stranger{b, &http.Client{Transport: &http.Transport{DialContext: d.DialContext}, Timeout: time.Minute}, d}
 }
 
@@ -288,7 +289,8 @@ func (b *besieged) idle(ctx context.Context) {
 		}
 		defer c.Close()
 		fmt.Fprintf(c,
-			"POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n[", address)
+			"POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n[",
+			address)
 		pause(ctx, time.Minute)
 	})
 }

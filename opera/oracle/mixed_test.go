@@ -26,7 +26,8 @@ var mixed = flag.Int("oracle.mixed", 0,
 func tarn(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "opera")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "tarn/cmd/tarn").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "tarn/cmd/tarn").
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return program
@@ -184,7 +185,9 @@ func (m *mixture) all(ctx context.Context, list []common.Hash) error {
 func (m *mixture) partition(ctx context.Context) error {
 	ids := []inter.ValidatorID{1, 2, 3, 4}
 	first := [][]inter.ValidatorID{{1, 2}, {1, 3}, {1, 4}, {1}, {2}, {3}, {4}}[m.random.IntN(7)]
-	second := slices.DeleteFunc(slices.Clone(ids), func(id inter.ValidatorID) bool { return slices.Contains(first, id) })
+	second := slices.DeleteFunc(slices.Clone(ids), func(id inter.ValidatorID) bool {
+		return slices.Contains(first, id)
+	})
 	if m.partitions == nil {
 		m.partitions = map[string]int{}
 	}

@@ -144,7 +144,8 @@ func TestGoOperaTakesAGenesisOfOurs(t *testing.T) {
 func TestWithoutAPeerTheReasonIsSaid(t *testing.T) {
 	for _, what := range []string{"off", filepath.Join(t.TempDir(), "missing")} {
 		t.Setenv("TARN_OPERA", what)
-		if _, err := Find(t.Context()); !errors.Is(err, ErrNoPeer) || !strings.Contains(err.Error(), "TARN_OPERA="+what) {
+		if _, err := Find(t.Context()); !errors.Is(err, ErrNoPeer) ||
+			!strings.Contains(err.Error(), "TARN_OPERA="+what) {
 			t.Errorf("%v", err)
 		}
 	}

@@ -98,9 +98,11 @@ func overtaken(ctx context.Context, t *testing.T, network *Network, program *Pee
 		before := len(logOf(config))
 		node := overtaker(ctx, t, program, network, config)
 		// On the way, until somewhere, and a little further.
-		where := []string{"Started P2P", "Downloading a state", "is downloaded", "is downloaded", goesOver}[random.IntN(5)]
+		where := []string{"Started P2P", "Downloading a state", "is downloaded", "is downloaded",
+			goesOver}[random.IntN(5)]
 		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			if log := logOf(config); strings.Contains(log[min(before, len(log)):], where) || strings.Contains(log, goesOver) {
+			if log := logOf(config); strings.Contains(log[min(before, len(log)):], where) ||
+				strings.Contains(log, goesOver) {
 				break
 			}
 		}

@@ -100,7 +100,8 @@ func (n *Node) meets(ctx context.Context, want int, others []*Node) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("%d of %d nodes are peers of %s, not %d", count, len(ids), n.config.Dir, want), err)
+			return errors.Join(fmt.Errorf("%d of %d nodes are peers of %s, not %d",
+				count, len(ids), n.config.Dir, want), err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

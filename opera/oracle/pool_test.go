@@ -153,7 +153,8 @@ func TestPoolsTakeWhatGoOperasTake(t *testing.T) {
 					return
 				}
 			}
-			for _, method := range []string{"txpool_status", "txpool_inspect", "eth_gasPrice", "eth_pendingTransactions"} {
+			for _, method := range []string{"txpool_status", "txpool_inspect", "eth_gasPrice",
+				"eth_pendingTransactions"} {
 				both(ctx, t, nodes, 250, method)
 			}
 			t.Log(fates)

@@ -91,8 +91,10 @@ func same(c *chain.Chain, blocks []BlockAnswer) error {
 			got.ReceiptsRoot != want.ReceiptsRoot ||
 			len(b.Txs) != len(want.Transactions) || uint64(epoch) != uint64(want.Epoch) ||
 			!bytes.Equal(bloom[:], want.LogsBloom) ||
-			(h.BaseFee == nil) != (want.BaseFee == nil) || h.BaseFee != nil && h.BaseFee.Cmp(want.BaseFee.ToInt()) != 0 {
-			return fmt.Errorf("block %d of epoch %d is %+v with %d transactions at %d, base fee %v, gas %d, go-opera's is %+v",
+			(h.BaseFee == nil) != (want.BaseFee == nil) ||
+			h.BaseFee != nil && h.BaseFee.Cmp(want.BaseFee.ToInt()) != 0 {
+			return fmt.Errorf(
+				"block %d of epoch %d is %+v with %d transactions at %d, base fee %v, gas %d, go-opera's is %+v",
 				number, epoch, got, len(b.Txs), b.Time, h.BaseFee, b.GasUsed, want)
 		}
 	}

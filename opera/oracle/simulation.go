@@ -140,7 +140,8 @@ func (s *Simulation) enter() {
 	for i := range s.epoch.Validators.Len() {
 		v := s.epoch.Validators.At(i)
 		m := &member{
-			id: v.ID, key: s.keys[s.epoch.Profiles[v.ID].PublicKey.String()], heard: map[inter.ValidatorID][]inter.EventID{},
+			id: v.ID, key: s.keys[s.epoch.Profiles[v.ID].PublicKey.String()],
+			heard: map[inter.ValidatorID][]inter.EventID{},
 		}
 		// Less than a third may fork, and somebody stays for ever.
 		if int(v.ID) > s.Work.Heavy() && s.IntN(4) == 0 && bad+v.Weight < most {

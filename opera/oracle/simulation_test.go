@@ -48,7 +48,8 @@ func trials(t *testing.T, run func(*trial) error) *Statistics {
 		}
 		if one.Statistics != nil {
 			all.Add(one.Statistics)
-			t.Logf("seed %d: %d blocks, %d transactions, %d epochs, %d cheaters", seed, one.Blocks, one.Txs, one.Epochs, one.Cheaters)
+			t.Logf("seed %d: %d blocks, %d transactions, %d epochs, %d cheaters",
+				seed, one.Blocks, one.Txs, one.Epochs, one.Cheaters)
 		}
 		if t.Failed() || !time.Now().Before(end) {
 			t.Logf("in all:\n%v", &all)

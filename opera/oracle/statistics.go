@@ -145,7 +145,8 @@ func (t *Statistics) epochs(v *chain.View, validators int) error {
 // Add adds another's counts.
 func (t *Statistics) Add(o *Statistics) {
 	for _, n := range []struct{ to, by *int }{
-		{&t.Networks, &o.Networks}, {&t.Blocks, &o.Blocks}, {&t.Txs, &o.Txs}, {&t.Events, &o.Events}, {&t.Epochs, &o.Epochs},
+		{&t.Networks, &o.Networks}, {&t.Blocks, &o.Blocks}, {&t.Txs, &o.Txs}, {&t.Events, &o.Events},
+		{&t.Epochs, &o.Epochs},
 		{&t.Rules, &o.Rules}, {&t.Upgrades, &o.Upgrades}, {&t.Cheaters, &o.Cheaters}, {&t.Created, &o.Created},
 		{&t.Skipped, &o.Skipped},
 		{&t.Forked, &o.Forked}, {&t.Proven, &o.Proven}, {&t.Spoiled, &o.Spoiled},
@@ -157,7 +158,8 @@ func (t *Statistics) Add(o *Statistics) {
 	}
 	for kind, f := range o.Fates {
 		t.change(kind, func(to *Fate) {
-			*to = Fate{to.Refused + f.Refused, to.Sent + f.Sent, to.Done + f.Done, to.Failed + f.Failed, to.Left + f.Left}
+			*to = Fate{to.Refused + f.Refused, to.Sent + f.Sent, to.Done + f.Done, to.Failed + f.Failed,
+				to.Left + f.Left}
 		})
 	}
 }
@@ -167,7 +169,8 @@ func (t *Statistics) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d networks, %d blocks, %d transactions in blocks, %d events\n",
 		t.Networks, t.Blocks, t.Txs, t.Events)
-	fmt.Fprintf(&b, "%d epochs sealed, rules changed %d times and upgrades %d times, %d cheaters, %d validators created\n",
+	fmt.Fprintf(&b,
+		"%d epochs sealed, rules changed %d times and upgrades %d times, %d cheaters, %d validators created\n",
 		t.Epochs, t.Rules, t.Upgrades, t.Cheaters, t.Created)
 	fmt.Fprintf(&b, "%d transactions skipped, %d events that fork, %d proofs, %d events that break a rule\n",
 		t.Skipped, t.Forked, t.Proven, t.Spoiled)

@@ -67,7 +67,8 @@ func sameLasts(c *chain.Chain, db *leveldb.DB) error {
 		return err
 	}
 	for ; len(blocks) >= 12; blocks = blocks[12:] {
-		id, want := inter.ValidatorID(binary.BigEndian.Uint32(blocks)), inter.BlockNumber(binary.BigEndian.Uint64(blocks[4:]))
+		id, want := inter.ValidatorID(binary.BigEndian.Uint32(blocks)),
+			inter.BlockNumber(binary.BigEndian.Uint64(blocks[4:]))
 		if got, _ := c.Votes().LastVotes(id); got != want {
 			return fmt.Errorf("validator %d has voted last for block %d, go-opera says %d", id, got, want)
 		}
@@ -137,7 +138,9 @@ func sameKeys(c *chain.Chain, db *leveldb.DB) (refused int, err error) {
 		}
 		return failed == nil
 	}
-	err = v.BlockVotes(nil, func(key []byte, votes *inter.SignedBlockVotes) bool { return check(blockVotes, key, votes) })
+	err = v.BlockVotes(nil, func(key []byte, votes *inter.SignedBlockVotes) bool {
+		return check(blockVotes, key, votes)
+	})
 	err = errors.Join(err, v.EpochVotes(0, func(vote *inter.SignedEpochVote) bool {
 		id := vote.Signed.Locator.ID()
 		return check(epochVotes, append(binary.BigEndian.AppendUint32(nil, uint32(vote.Val.Epoch)), id[:]...), vote)

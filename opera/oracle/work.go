@@ -58,7 +58,8 @@ type (
 func NewWork(seed uint64, validators int) (*Work, error) {
 	random := rand.New(rand.NewPCG(seed, 0x0be7a))
 	w := &Work{
-		Rand: random, validators: validators, lastID: inter.ValidatorID(validators), joined: map[*Account]inter.ValidatorID{},
+		Rand: random, validators: validators, lastID: inter.ValidatorID(validators),
+		joined:   map[*Account]inter.ValidatorID{},
 		programs: evmtest.Programmer{Rand: random, Writer: evm.WriterAddress},
 	}
 	for id := 1; id <= validators; id++ {
@@ -123,14 +124,16 @@ type kind struct {
 // kinds are all there are.
 func kinds() []kind {
 	return []kind{
-		{14, (*Work).transfer}, {14, (*Work).program}, {18, (*Work).contractCall}, {8, (*Work).storing}, {4, (*Work).large},
+		{14, (*Work).transfer}, {14, (*Work).program}, {18, (*Work).contractCall}, {8, (*Work).storing},
+		{4, (*Work).large},
 		{5, (*Work).edge}, {3, (*Work).factory},
 		{2, (*Work).createValidator}, {7, (*Work).delegate}, {5, (*Work).undelegate}, {5, (*Work).withdraw},
 		{4, (*Work).lock},
 		{3, (*Work).relock}, {3, (*Work).unlock}, {4, (*Work).claim}, {4, (*Work).restake}, {3, (*Work).stash},
 		{2, (*Work).sync},
 		{2, (*Work).mint}, {1, (*Work).burn}, {1, (*Work).slash},
-		{1, (*Work).advance}, {6, (*Work).changeRules}, {3, (*Work).upgrade}, {2, (*Work).copyCode}, {2, (*Work).raiseNonce},
+		{1, (*Work).advance}, {6, (*Work).changeRules}, {3, (*Work).upgrade}, {2, (*Work).copyCode},
+		{2, (*Work).raiseNonce},
 		{2, (*Work).batch}, {4, (*Work).execute}, {1, (*Work).usurp},
 	}
 }

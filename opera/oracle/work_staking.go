@@ -97,7 +97,8 @@ func (w *Work) relock() *Deed { return w.locking("relock", "relockStake(uint256,
 
 func (w *Work) unlock() *Deed {
 	s := w.randomStake()
-	return w.staking("unlock", s.from, nil, call("unlockStake(uint256,uint256)").Number(uint64(s.to)).Big(coins(1+w.Int64N(100))))
+	return w.staking("unlock", s.from, nil,
+		call("unlockStake(uint256,uint256)").Number(uint64(s.to)).Big(coins(1+w.Int64N(100))))
 }
 
 func (w *Work) rewards(kind, method string) *Deed {
@@ -110,7 +111,8 @@ func (w *Work) restake() *Deed { return w.rewards("restake rewards", "restakeRew
 
 func (w *Work) stash() *Deed {
 	s := w.randomStake()
-	return w.staking("stash rewards", w.anyone(), nil, call("stashRewards(address,uint256)").Address(s.from.Address).Number(uint64(s.to)))
+	return w.staking("stash rewards", w.anyone(), nil,
+		call("stashRewards(address,uint256)").Address(s.from.Address).Number(uint64(s.to)))
 }
 
 // sync has the driver told of a validator once more.

@@ -33,7 +33,8 @@ func TestRecordsOfAChainAreStreamed(t *testing.T) {
 		t.Errorf("%d blocks are streamed, there are %d", len(blocks), head)
 	}
 	var block inter.BlockRecord
-	if err := rlp.DecodeBytes(blocks[len(blocks)-1].item, &block); err != nil || block.Block.Atropos != c.Head().Atropos {
+	if err := rlp.DecodeBytes(blocks[len(blocks)-1].item, &block); err != nil ||
+		block.Block.Atropos != c.Head().Atropos {
 		t.Errorf("the last one is %+v: %v", block, err)
 	}
 	votes := items(t, r.BlockVotes, nil)
@@ -58,7 +59,8 @@ func TestRecordsOfAChainAreStreamed(t *testing.T) {
 		list []streamed
 	}{{r.BlockRecords, blocks}, {r.BlockVotes, votes}, {r.EpochPacks, packs}} {
 		for i := range s.list {
-			if rest := items(t, s.of, s.list[i].key); len(rest) != len(s.list)-i || !bytes.Equal(rest[0].item, s.list[i].item) {
+			if rest := items(t, s.of, s.list[i].key); len(rest) != len(s.list)-i ||
+				!bytes.Equal(rest[0].item, s.list[i].item) {
 				t.Errorf("from key %x on there are %d items, not %d", s.list[i].key, len(rest), len(s.list)-i)
 			}
 		}

@@ -106,7 +106,8 @@ func (s *speaker) say(text string) {
 		}
 		send(codeHandshake, &h)
 	case word[0] == "progress" && len(word) == 3:
-		send(codeProgress, &Progress{Epoch: inter.Epoch(s.number(word[1])), Block: inter.BlockNumber(s.number(word[2]))})
+		send(codeProgress,
+			&Progress{Epoch: inter.Epoch(s.number(word[1])), Block: inter.BlockNumber(s.number(word[2]))})
 	case word[0] == "get_events":
 		var list []inter.EventID
 		for _, w := range word[1:] {
@@ -120,7 +121,8 @@ func (s *speaker) say(text string) {
 		send(codeRequestEvents, &r)
 	case word[0] == "message" && len(word) == 3:
 		raw := s.hex(word[2])
-		_ = s.rw.WriteMsg(p2p.Msg{Code: s.number(word[1]), Size: uint32(len(raw)), Payload: strings.NewReader(string(raw))})
+		_ = s.rw.WriteMsg(p2p.Msg{Code: s.number(word[1]), Size: uint32(len(raw)),
+			Payload: strings.NewReader(string(raw))})
 	default:
 		s.t.Fatalf("nothing that a peer can say: %s", text)
 	}

@@ -276,13 +276,16 @@ func conducts(all [][]byte) map[string]conduct {
 			votes := ballot(t, 1<<20, 7, inter.BlockVotes{Start: 1 << 30, Epoch: 1 << 20, Votes: make([][32]byte, 64)},
 				inter.EpochVote{}).SignedBlockVotes()
 			list := slices.Repeat([]*inter.SignedBlockVotes{&votes}, 999)
-			loop(s, time.Millisecond, func(i int) bool { return s.send(codeBlockVotesChunk, []any{uint(i), false, list}) })
+			loop(s, time.Millisecond, func(i int) bool {
+				return s.send(codeBlockVotesChunk, []any{uint(i), false, list})
+			})
 		}},
 		"blocks of nine megabytes that nobody voted for": {false, func(_ testing.TB, s *stranger) {
 			loop(s, 10*time.Millisecond, func(i int) bool {
 				return s.send(codeBlockRecordsChunk,
 					[]any{uint(i), false,
-						[]any{[]any{[]any{[32]byte{}, [32]byte{}, []any{}, rlp.RawValue(list), uint(1), uint(1)}, uint(1 << 40)}}})
+						[]any{[]any{[]any{[32]byte{}, [32]byte{}, []any{}, rlp.RawValue(list), uint(1), uint(1)},
+							uint(1 << 40)}}})
 			})
 		}},
 		"it is far ahead, and serves nothing": {false, func(_ testing.TB, s *stranger) {

@@ -124,7 +124,8 @@ func poolConducts(t testing.TB, l *ledger, waits *types.Transaction) map[string]
 			}
 		}},
 		"state is asked for and not read": {false, func(_ testing.TB, s *stranger) {
-			for i := 0; s.send(fsnap.CodeGetAccounts, &fsnap.GetAccounts{ID: uint64(i), Root: held, To: common.MaxHash, Bytes: 1 << 20}); i++ {
+			for i := 0; s.send(fsnap.CodeGetAccounts,
+				&fsnap.GetAccounts{ID: uint64(i), Root: held, To: common.MaxHash, Bytes: 1 << 20}); i++ {
 				continue
 			}
 			<-s.over
@@ -184,13 +185,15 @@ func TestTransactionsComeThroughBesideHostilePeers(t *testing.T) {
 	var acted atomic.Int32
 	for name, how := range list {
 		var leave func()
-		gone[name], leave = connectStranger(t, nodes[1], "opera-"+strings.ReplaceAll(name, " ", "-"), func(s *stranger) {
-			acted.Add(1)
-			how.behave(t, s)
-		})
+		gone[name], leave = connectStranger(t, nodes[1], "opera-"+strings.ReplaceAll(name, " ", "-"),
+			func(s *stranger) {
+				acted.Add(1)
+				how.behave(t, s)
+			})
 		leaves = append(leaves, leave)
 	}
-	awaitProgress(t, "all strangers have begun", func() (bool, int) { n := int(acted.Load()); return n >= len(list), n })
+	awaitProgress(t, "all strangers have begun",
+		func() (bool, int) { n := int(acted.Load()); return n >= len(list), n })
 	for _, to := range []int{0, 2} {
 		if err := nodes[to].AddPeer(nodes[1].Self().URLv4()); err != nil {
 			t.Fatal(err)

@@ -86,7 +86,8 @@ type watched struct {
 
 func newWatched(t testing.TB, limits *Limits) *watched {
 	t.Helper()
-	w := &watched{graph: &graph{here: map[inter.EventID]bool{}}, bans: map[*peer]int{}, wanted: map[inter.EventID]bool{}}
+	w := &watched{graph: &graph{here: map[inter.EventID]bool{}}, bans: map[*peer]int{},
+		wanted: map[inter.EventID]bool{}}
 	w.intake = newIntake(w.graph, limits)
 	w.intake.connected = func(*arrival) {}
 	w.intake.dropped = func(from *peer, _ inter.EventID, err error) {

@@ -33,7 +33,8 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 	full := openLedger(t, filepath.Join(dir, "full"), validators)
 	a := startNode(t, NewLedger(full.Chain.Chain, full), func(o *Options) {
 		soon(o)
-		o.Records, o.RecordLedger, o.States = NewRecords(full.Chain.Chain), NewRecordLedger(full.Chain.Chain, full), NewStates(full.Chain.Chain)
+		o.Records, o.RecordLedger, o.States = NewRecords(full.Chain.Chain), NewRecordLedger(full.Chain.Chain, full),
+			NewStates(full.Chain.Chain)
 	})
 	if err := a.AddPeer(enodeOf(t, ctx, net.Nodes[0])); err != nil {
 		t.Fatal(err)

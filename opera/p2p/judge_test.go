@@ -86,7 +86,8 @@ func work(t *testing.T, ctx context.Context, net *oracle.Network, transfers int)
 	var last common.Hash
 	for i := range transfers {
 		from := 1 + i%len(net.Nodes)
-		hash, err := net.Transfer(ctx, from-1, inter.ValidatorID(from), common.Address{19: byte(i)}, big.NewInt(int64(1+i)))
+		hash, err := net.Transfer(ctx, from-1, inter.ValidatorID(from), common.Address{19: byte(i)},
+			big.NewInt(int64(1+i)))
 		if err != nil {
 			t.Fatal(err)
 		}

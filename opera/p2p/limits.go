@@ -188,7 +188,8 @@ func (l *Limits) Validate() error {
 	check(l.OrderEvents > l.IntakeEvents, "limit OrderEvents of peers must not be above IntakeEvents")
 	check(l.OrderBytes > l.IntakeBytes, "limit OrderBytes of peers must not be above IntakeBytes")
 	check(l.StreamItems >= hardItems, "limit StreamItems of peers must be below %d, for no peer serves more", hardItems)
-	check(l.StreamBytes > maxAsked, "limit StreamBytes of peers must not be above %d, for no peer serves more", maxAsked)
+	check(l.StreamBytes > maxAsked, "limit StreamBytes of peers must not be above %d, for no peer serves more",
+		maxAsked)
 	return errors.Join(errs...)
 }
 

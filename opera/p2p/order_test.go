@@ -41,7 +41,8 @@ func vertex(t testing.TB, number int, parents ...inter.EventID) *inter.Payload {
 	t.Helper()
 	p := &inter.Payload{Event: inter.Event{
 		Version: 1, Epoch: 300, Seq: 1, Frame: 1, Lamport: inter.Lamport(1 + number), Creator: 1,
-		Extra: binary.BigEndian.AppendUint32(nil, uint32(number)), Parents: parents, CreationTime: 1e18, MedianTime: 1e18,
+		Extra: binary.BigEndian.AppendUint32(nil, uint32(number)), Parents: parents, CreationTime: 1e18,
+		MedianTime: 1e18,
 	}}
 	if err := p.Seal(); err != nil {
 		t.Fatal(err)
@@ -93,7 +94,9 @@ func TestEventsWaitForTheirParents(t *testing.T) {
 					continue
 				}
 				a := &arrival{event: e, from: peers[r.IntN(3)], size: 100}
-				missing := slices.DeleteFunc(slices.Clone(e.Parents), func(p inter.EventID) bool { return connected[p] })
+				missing := slices.DeleteFunc(slices.Clone(e.Parents), func(p inter.EventID) bool {
+					return connected[p]
+				})
 				if len(missing) == 0 {
 					connect(a)
 				} else {
@@ -141,7 +144,8 @@ func TestAFloodPushesOutNobodyElsesEvents(t *testing.T) {
 	}
 	for i := range 1000 {
 		none := inter.NewEventID(300, 1, [32]byte{byte(i), byte(i >> 8), 1})
-		for _, old := range o.add(&arrival{event: vertex(t, 100+i, none), from: hostile, size: 500}, []inter.EventID{none}) {
+		for _, old := range o.add(&arrival{event: vertex(t, 100+i, none), from: hostile, size: 500},
+			[]inter.EventID{none}) {
 			if old.from != hostile {
 				t.Fatal("an honest peer's event is pushed out")
 			}

@@ -45,7 +45,8 @@ type peer struct {
 // newPeer returns a peer that is not running yet.
 func newPeer(ctx context.Context, id enode.ID, name string, version uint, rw p2p.MsgReadWriter, limits *Limits) *peer {
 	p := &peer{
-		id: id, name: name, version: version, rw: rw, limits: limits, queue: newQueue(limits.QueueItems, limits.QueueBytes),
+		id: id, name: name, version: version, rw: rw, limits: limits,
+		queue:  newQueue(limits.QueueItems, limits.QueueBytes),
 		events: newKnown(limits.Known), txs: newKnown(limits.Known), requests: make(chan message, limits.Requests),
 		streams: map[uint64]*seeder{},
 	}

@@ -132,7 +132,9 @@ func write(c *chain.Chain, verdicts []error, add func(*chain.Chain, int) error) 
 	return c.ShowRecords()
 }
 
-func (f *recordLedger) AddBlockVotes(ctx context.Context, votes []*inter.SignedBlockVotes, done func(i int, err error)) error {
+func (f *recordLedger) AddBlockVotes(
+	ctx context.Context, votes []*inter.SignedBlockVotes, done func(i int, err error),
+) error {
 	return f.add(ctx, len(votes), &steps{
 		known: func(v *chain.View, i int) (verdict, failed error) {
 			if len(votes[i].Val.Votes) == 0 {
@@ -151,7 +153,9 @@ func (f *recordLedger) AddBlockVotes(ctx context.Context, votes []*inter.SignedB
 	}, done)
 }
 
-func (f *recordLedger) AddEpochVotes(ctx context.Context, votes []*inter.SignedEpochVote, done func(i int, err error)) error {
+func (f *recordLedger) AddEpochVotes(
+	ctx context.Context, votes []*inter.SignedEpochVote, done func(i int, err error),
+) error {
 	return f.add(ctx, len(votes), &steps{
 		known: func(v *chain.View, i int) (verdict, failed error) {
 			has, failed := v.HasEpochVote(votes[i])

@@ -104,7 +104,8 @@ func TestBlockRecordsAreForThoseWhoAreFarBehind(t *testing.T) {
 			}
 		}
 		c := &chunk{keys: [][]byte{{1}}, items: s.blocks[:1]}
-		if err := n.recordSync.take(strangerPeer(&n.limits), message{codeBlockRecordsChunk, c.encodeRecords()}); err != nil {
+		if err := n.recordSync.take(strangerPeer(&n.limits),
+			message{codeBlockRecordsChunk, c.encodeRecords()}); err != nil {
 			t.Error(err)
 		}
 		if used := n.recordSync.repeater.budget.usedPercent(); used != 0 {
@@ -181,7 +182,8 @@ func TestAFilledNodeComesToTheHeadByEvents(t *testing.T) {
 	}
 	b = startNode(t, NewLedger(second.Chain.Chain, second), func(o *Options) {
 		soon(o)
-		o.Records, o.RecordLedger, o.Snap = NewRecords(second.Chain.Chain), NewRecordLedger(second.Chain.Chain, second), true
+		o.Records, o.RecordLedger, o.Snap = NewRecords(second.Chain.Chain),
+			NewRecordLedger(second.Chain.Chain, second), true
 	})
 	if err := b.AddPeer(a.Self().URLv4()); err != nil {
 		t.Fatal(err)

@@ -36,7 +36,8 @@ type load struct {
 }
 
 func newRepeater(f RecordLedger, limits *Limits) *repeater {
-	return &repeater{filler: f, limits: limits, budget: newBudget(limits.FillChunks, limits.FillBytes), queue: make(chan *load, limits.FillChunks)}
+	return &repeater{filler: f, limits: limits, budget: newBudget(limits.FillChunks, limits.FillBytes),
+		queue: make(chan *load, limits.FillChunks)}
 }
 
 // submit takes a chunk. It waits for room, so only who reads from that peer may call it.

@@ -79,7 +79,8 @@ func (s *stock) same(t testing.TB, l *ledger) {
 	}
 	for i := range s.packs {
 		e := s.packs[i].Record.Epoch
-		if got, err := v.EpochRecord(e); err != nil || got == nil || got.State.Hash() != s.packs[i].Record.State.Hash() {
+		if got, err := v.EpochRecord(e); err != nil || got == nil ||
+			got.State.Hash() != s.packs[i].Record.State.Hash() {
 			t.Fatalf("epoch %d is %+v, %v", e, got, err)
 		}
 	}
@@ -149,7 +150,8 @@ func TestVotesAndRecordsComeInAnyOrder(t *testing.T) {
 			case 0:
 				_, left = r.packs(s.packs[random.IntN(len(s.packs))], s.packs[random.IntN(len(s.packs))])
 			case 1:
-				_, left = r.give(codeBlockVotesChunk, s.votes[random.IntN(len(s.votes))], s.votes[random.IntN(len(s.votes))])
+				_, left = r.give(codeBlockVotesChunk, s.votes[random.IntN(len(s.votes))],
+					s.votes[random.IntN(len(s.votes))])
 			case 2:
 				pick := s.blocks[random.IntN(len(s.blocks))]
 				_, left = r.give(codeBlockRecordsChunk, pick, s.blocks[random.IntN(len(s.blocks))], pick)
@@ -160,7 +162,8 @@ func TestVotesAndRecordsComeInAnyOrder(t *testing.T) {
 		}
 		r.packs(s.packs...)
 		s.same(t, r.l)
-		if at := r.l.Frontier(); at.Undecided.Block != end || at.Unfilled.Epoch != s.packs[len(s.packs)-1].Record.Epoch+1 {
+		if at := r.l.Frontier(); at.Undecided.Block != end ||
+			at.Unfilled.Epoch != s.packs[len(s.packs)-1].Record.Epoch+1 {
 			t.Errorf("records end at %+v", at)
 		}
 	}
@@ -203,7 +206,8 @@ func TestWhoSendsWrongVotesOrRecordsIsLeft(t *testing.T) {
 	votes.Val.Votes = nil
 	r.want("votes for nothing", 0, true)(r.give(codeBlockVotesChunk, encode(t, &votes)))
 	r.want("votes that are none", 0, true)(r.give(codeBlockVotesChunk, s.votes[0], []byte{1}))
-	r.want("the right ones", 3, false)(r.give(codeBlockVotesChunk, s.votes...)) // the epoch of the last ones is not known
+	// the epoch of the last ones is not known
+	r.want("the right ones", 3, false)(r.give(codeBlockVotesChunk, s.votes...))
 	r.packs(s.packs...)
 	r.want("those of the last epoch", 1, false)(r.give(codeBlockVotesChunk, s.votes...))
 	r.want("the same votes once more", 0, false)(r.give(codeBlockVotesChunk, s.votes...))

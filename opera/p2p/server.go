@@ -36,7 +36,8 @@ func (n *Node) makeServer() error {
 	}
 	n.server = &p2p.Server{Config: p2p.Config{
 		PrivateKey: s.Key, MaxPeers: s.MaxPeers, MaxPendingPeers: s.MaxPending, DialRatio: s.DialRatio,
-		NoDiscovery: !s.DiscoveryV4 && !s.DiscoveryV5, DiscoveryV4: s.DiscoveryV4, DiscoveryV5: s.DiscoveryV5, Name: s.Name,
+		NoDiscovery: !s.DiscoveryV4 && !s.DiscoveryV5, DiscoveryV4: s.DiscoveryV4,
+		DiscoveryV5: s.DiscoveryV5, Name: s.Name,
 		BootstrapNodes: s.Bootstrap, BootstrapNodesV5: s.BootstrapV5, StaticNodes: s.Static, TrustedNodes: s.Trusted,
 		NetRestrict: s.Restrict, NodeDatabase: s.Database, ListenAddr: s.Listen, DiscAddr: s.Discovery, NAT: s.NAT,
 		NoDial: s.NoDial, Protocols: n.protocols(),

@@ -190,7 +190,9 @@ func TestPlacesOfPeersThatAskForStatesAndGoAreFree(t *testing.T) {
 	}
 	l := openLedger(t, t.TempDir(), 1)
 	fill(t, l)
-	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) { o.Notice, o.States = nil, NewStates(l.Chain.Chain) })
+	n := startNode(t, NewLedger(l.Chain.Chain, l), func(o *Options) {
+		o.Notice, o.States = nil, NewStates(l.Chain.Chain)
+	})
 	held := heldRoot(t, l)
 	var asked atomic.Int64
 	var leaves []func()

@@ -138,7 +138,9 @@ func (g *statePeer) take(m p2p.Msg, room *budget) error {
 }
 
 // askFor asks for something that is answered by an A, as take has seen to.
-func askFor[A fsnap.Message](ctx context.Context, g *statePeer, request func(id uint64) fsnap.Message) (answer A, err error) {
+func askFor[A fsnap.Message](
+	ctx context.Context, g *statePeer, request func(id uint64) fsnap.Message,
+) (answer A, err error) {
 	m, err := g.ask(ctx, request)
 	if err != nil {
 		return answer, err
@@ -147,7 +149,9 @@ func askFor[A fsnap.Message](ctx context.Context, g *statePeer, request func(id 
 }
 
 // Accounts implements statesync.Peer.
-func (g *statePeer) Accounts(ctx context.Context, root, from, to common.Hash, bytes uint64) (*statesync.Accounts, error) {
+func (g *statePeer) Accounts(
+	ctx context.Context, root, from, to common.Hash, bytes uint64,
+) (*statesync.Accounts, error) {
 	a, err := askFor[*fsnap.Accounts](ctx, g, func(id uint64) fsnap.Message {
 		return &fsnap.GetAccounts{ID: id, Root: root, From: from, To: to, Bytes: bytes}
 	})
@@ -162,7 +166,9 @@ func (g *statePeer) Accounts(ctx context.Context, root, from, to common.Hash, by
 }
 
 // Slots implements statesync.Peer.
-func (g *statePeer) Slots(ctx context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64) (*statesync.Slots, error) {
+func (g *statePeer) Slots(
+	ctx context.Context, root common.Hash, accounts []common.Hash, from common.Hash, bytes uint64,
+) (*statesync.Slots, error) {
 	s, err := askFor[*fsnap.Slots](ctx, g, func(id uint64) fsnap.Message {
 		m := &fsnap.GetSlots{ID: id, Root: root, Accounts: accounts, Bytes: bytes}
 		if from != (common.Hash{}) {

@@ -97,7 +97,8 @@ func TestStreamsHaveBounds(t *testing.T) {
 		t.Errorf("another range in one session: %v", err)
 	}
 	for id := range uint32(1000) {
-		if err := s.serve(ask(100+id, uint64(id), 1<<62, 1, 1, 1), nothing); err != nil || len(s.streams) > limits.Sessions {
+		if err := s.serve(ask(100+id, uint64(id), 1<<62, 1, 1, 1), nothing); err != nil ||
+			len(s.streams) > limits.Sessions {
 			t.Fatalf("%d sessions: %v", len(s.streams), err)
 		}
 	}

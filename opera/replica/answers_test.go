@@ -23,7 +23,8 @@ import (
 func serve(t *testing.T, c *chain.Chain) (ask func(body string) string) {
 	t.Helper()
 	service := rpc.New(rpc.Options{Chain: c, Prices: prices{}, Now: func() time.Time { return time.Unix(0, 0) }})
-	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth", "ftm", "dag", "abft", "net", "web3", "txpool", "debug", "trace"}}, nil)
+	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth", "ftm", "dag", "abft", "net", "web3", "txpool",
+		"debug", "trace"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,12 +63,14 @@ var otherwise = map[string]string{
 	"eth_getProof": "a replica has no tries", "ftm_getProof": "a replica has no tries",
 	"dag_getEvent": "a replica has no events but those of its blocks", "dag_getEventPayload": "the same",
 	"dag_getHeads": "the same", "dag_getEpochStats": "the same",
-	"eth_newFilter": "a name by chance", "eth_newBlockFilter": "a name by chance", "eth_newPendingTransactionFilter": "a name by chance",
-	"ftm_newFilter": "a name by chance", "ftm_newBlockFilter": "a name by chance", "ftm_newPendingTransactionFilter": "a name by chance",
+	"eth_newFilter": "a name by chance", "eth_newBlockFilter": "a name by chance",
+	"eth_newPendingTransactionFilter": "a name by chance",
+	"ftm_newFilter":                   "a name by chance", "ftm_newBlockFilter": "a name by chance",
+	"ftm_newPendingTransactionFilter": "a name by chance",
 }
 
-// What clients have asked a node, and were answered, is answered by a replica that began before the first block with the
-// same bytes.
+// What clients have asked a node, and were answered, is answered by a replica that began before the first block with
+// the same bytes.
 func TestAnswersAreTheNodes(t *testing.T) {
 	n := newNode(t)
 	f := join(t, n, engine.Page)

@@ -35,8 +35,8 @@ func (b exportedBlock) Size() int64 {
 	return numbers + int64(len(b.ID)+len(b.Previous)+len(b.Root))
 }
 
-// exportedTransaction is a row of the table transactions: one that was executed, with its receipt. Amounts of wei are decimal
-// text, as no number of Parquet is large enough.
+// exportedTransaction is a row of the table transactions: one that was executed, with its receipt. Amounts of wei are
+// decimal text, as no number of Parquet is large enough.
 type exportedTransaction struct {
 	Block    uint64        `parquet:"block,delta"`
 	Index    uint32        `parquet:"tx_index,delta"`
@@ -85,7 +85,8 @@ func exported(b *fleet.Block, block func(exportedBlock) error, transaction func(
 		return fmt.Errorf("%w: the record of block %d: %w", fleet.ErrDamaged, b.Revision, err)
 	}
 	err = block(exportedBlock{
-		Block: b.Revision, ID: hexOf(b.ID[:]), Previous: hexOf(b.Parent.ID[:]), Epoch: uint32(x.ID.Epoch()), Time: int64(x.Time),
+		Block: b.Revision, ID: hexOf(b.ID[:]), Previous: hexOf(b.Parent.ID[:]), Epoch: uint32(x.ID.Epoch()),
+		Time:    int64(x.Time),
 		GasUsed: x.GasUsed, Root: hexOf(told.Root[:]), Transactions: uint32(len(x.Txs)),
 	})
 	before, logs := uint64(0), uint32(0)
@@ -105,11 +106,13 @@ func exported(b *fleet.Block, block func(exportedBlock) error, transaction func(
 	return err
 }
 
-// transactionRow is a transaction without its gas and logs, of which other transactions of the block say where they begin.
+// transactionRow is a transaction without its gas and logs, of which other transactions of the block say where they
+// begin.
 func transactionRow(x *chain.Block, i int) exportedTransaction {
 	tx, from, hash := x.Txs[i], x.Senders[i], x.TxHash(i)
 	row := exportedTransaction{
-		Block: uint64(x.Number), Index: uint32(i), Hash: hexOf(hash[:]), From: hexOf(from[:]), Type: uint32(tx.Type()), Nonce: tx.Nonce(),
+		Block: uint64(x.Number), Index: uint32(i), Hash: hexOf(hash[:]), From: hexOf(from[:]), Type: uint32(tx.Type()),
+		Nonce: tx.Nonce(),
 		Value: tx.Value().String(), Gas: tx.Gas(), Price: tx.GasFeeCap().String(), Tip: tx.GasTipCap().String(),
 		Status: uint32(x.Receipts[i].Status), Input: tx.Data(),
 	}
@@ -125,7 +128,8 @@ func transactionRow(x *chain.Block, i int) exportedTransaction {
 func logRows(list []*types.Log, first uint32) []exportedLog {
 	rows := make([]exportedLog, len(list))
 	for i, l := range list {
-		rows[i] = exportedLog{Index: first + uint32(i), Address: hexOf(l.Address[:]), Data: l.Data, Topics: make([]string, len(l.Topics))}
+		rows[i] = exportedLog{Index: first + uint32(i), Address: hexOf(l.Address[:]), Data: l.Data,
+			Topics: make([]string, len(l.Topics))}
 		for j := range l.Topics {
 			rows[i].Topics[j] = hexOf(l.Topics[j][:])
 		}

@@ -75,7 +75,8 @@ func rowsOf(t *testing.T, n *node) map[string][]byte {
 	return all
 }
 
-// An export has the node's blocks, transactions and receipts, and rows that lead from the state at its beginning to the node's.
+// An export has the node's blocks, transactions and receipts, and rows that lead from the state at its beginning to the
+// node's.
 func TestAChainIsExported(t *testing.T) {
 	n := newNode(t)
 	first, state := n.Head().Number+1, rowsOf(t, n)
@@ -101,7 +102,8 @@ func TestAChainIsExported(t *testing.T) {
 			t.Fatal(err)
 		}
 		previous := v.BlockID(b.Number - 1)
-		want := exportedBlock{uint64(b.Number), b.ID.String(), previous.String(), uint32(b.ID.Epoch()), int64(b.Time), b.GasUsed,
+		want := exportedBlock{uint64(b.Number), b.ID.String(), previous.String(), uint32(b.ID.Epoch()),
+			int64(b.Time), b.GasUsed,
 			hexOf(root[:]), uint32(len(b.Txs))}
 		if i == 0 {
 			want.Previous = hexOf(make([]byte, 32)) // a genesis has no id that a fleet knows
@@ -131,10 +133,14 @@ func sameTransaction(t *testing.T, b *chain.Block, i int, row exportedTransactio
 	if row.Contract != nil {
 		made = *row.Contract
 	}
-	if tx.To() != nil && to != hexOf(tx.To()[:]) || tx.To() == nil && (to != "" || made != hexOf(r.ContractAddress[:])) ||
-		row.Block != uint64(b.Number) || row.Index != uint32(i) || row.Hash != r.TxHash.Hex() || row.From != hexOf(b.Senders[i][:]) ||
-		row.Nonce != tx.Nonce() || row.Value != tx.Value().String() || row.Gas != tx.Gas() || row.GasUsed != r.GasUsed ||
-		uint64(row.Status) != r.Status || !bytes.Equal(row.Input, tx.Data()) || row.Type != uint32(tx.Type()) || len(row.Logs) != len(r.Logs) {
+	if tx.To() != nil && to != hexOf(tx.To()[:]) ||
+		tx.To() == nil && (to != "" || made != hexOf(r.ContractAddress[:])) ||
+		row.Block != uint64(b.Number) || row.Index != uint32(i) || row.Hash != r.TxHash.Hex() ||
+		row.From != hexOf(b.Senders[i][:]) ||
+		row.Nonce != tx.Nonce() || row.Value != tx.Value().String() || row.Gas != tx.Gas() ||
+		row.GasUsed != r.GasUsed ||
+		uint64(row.Status) != r.Status || !bytes.Equal(row.Input, tx.Data()) || row.Type != uint32(tx.Type()) ||
+		len(row.Logs) != len(r.Logs) {
 		t.Fatalf("transaction %d of block %d is\n%+v\nand its receipt\n%+v", i, b.Number, row, r)
 	}
 	for j, l := range r.Logs {
@@ -145,7 +151,8 @@ func sameTransaction(t *testing.T, b *chain.Block, i int, row exportedTransactio
 
 func sameLog(t *testing.T, l *types.Log, x exportedLog) {
 	t.Helper()
-	same := uint(x.Index) == l.Index && x.Address == hexOf(l.Address[:]) && bytes.Equal(x.Data, l.Data) && len(x.Topics) == len(l.Topics)
+	same := uint(x.Index) == l.Index && x.Address == hexOf(l.Address[:]) && bytes.Equal(x.Data, l.Data) &&
+		len(x.Topics) == len(l.Topics)
 	for i := 0; same && i < len(l.Topics); i++ {
 		same = x.Topics[i] == l.Topics[i].Hex()
 	}
@@ -154,7 +161,8 @@ func sameLog(t *testing.T, l *types.Log, x exportedLog) {
 	}
 }
 
-// sameState plays changes, and compares what they lead to. The head's row says of the node's logs what no other node has.
+// sameState plays changes, and compares what they lead to. The head's row says of the node's logs what no other node
+// has.
 func sameState(t *testing.T, state map[string][]byte, changes []changedRow, want map[string][]byte) {
 	t.Helper()
 	for _, c := range changes {
@@ -216,7 +224,8 @@ func TestOthersReadAnExport(t *testing.T) {
 		{SQL: "select count(*) from {transactions} t join {blocks} b on b.block = t.block where t.status in (0, 1)", Want: fmt.Sprint(transactions)},
 		{SQL: "select count(*) from {transactions} where to_address is null and contract_address is null", Want: "0"},
 		{SQL: "select cast(epoch_ns(time) as bigint) from {blocks} order by block desc limit 1",
-			ClickHouse: "select toUnixTimestamp64Nano(time) from {blocks} order by block desc limit 1", Want: fmt.Sprint(int64(v.Head().Time))},
+			ClickHouse: "select toUnixTimestamp64Nano(time) from {blocks} order by block desc limit 1",
+			Want:       fmt.Sprint(int64(v.Head().Time))},
 	})
 }
 

@@ -18,7 +18,8 @@ func FuzzTold(f *testing.F) {
 	}
 	f.Add(raw)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := decodeTold(&fleet.Block{Point: fleet.Point{Revision: 7}, Records: []fleet.Record{{Log: recordTold, Data: data}}})
+		_, err := decodeTold(&fleet.Block{Point: fleet.Point{Revision: 7},
+			Records: []fleet.Record{{Log: recordTold, Data: data}}})
 		if err != nil && !errors.Is(err, fleet.ErrDamaged) {
 			t.Fatal(err)
 		}

@@ -66,8 +66,8 @@ type pushed struct {
 	rows       *fleet.Rows
 }
 
-// NewOrigin makes the origin of a chain that is not open yet, and whose option Pushed is [Origin.Pushed]. memory is how many
-// bytes of blocks are held for the fleet, those included that were published.
+// NewOrigin makes the origin of a chain that is not open yet, and whose option Pushed is [Origin.Pushed]. memory is how
+// many bytes of blocks are held for the fleet, those included that were published.
 func NewOrigin(memory int64, log *slog.Logger) *Origin {
 	return &Origin{memory: memory, log: log, rows: &fleet.Rows{}, notify: make(chan struct{}, 1)}
 }
@@ -129,7 +129,8 @@ func (o *Origin) Run(ctx context.Context) {
 			o.log.Error("The fleet is not told of a block", "block", b.at.Revision, "err", err)
 			continue
 		}
-		o.line.Add(fleet.Block{Parent: b.parent, Point: b.at, Records: []fleet.Record{record}}, fleet.Later{Rows: b.rows})
+		o.line.Add(fleet.Block{Parent: b.parent, Point: b.at, Records: []fleet.Record{record}},
+			fleet.Later{Rows: b.rows})
 		o.line.Show(b.at)
 	}
 }
@@ -173,7 +174,8 @@ func (o *Origin) Image(ctx context.Context) (im stream.Image, err error) {
 	}
 	if err == nil {
 		im.View = rows
-		im.ImageHeader = fleet.ImageHeader{Ledger: Ledger, Chain: fleet.ID(at.Network().GenesisID), Point: PointOf(at.Head())}
+		im.ImageHeader = fleet.ImageHeader{Ledger: Ledger, Chain: fleet.ID(at.Network().GenesisID),
+			Point: PointOf(at.Head())}
 		im.Records, err = blocks(at)
 	}
 	if err == nil {
@@ -193,7 +195,8 @@ const awaitTime = time.Minute
 
 // await waits until the line has a block whose root is known.
 func (o *Origin) await(ctx context.Context, p fleet.Point) error {
-	ctx, done := context.WithTimeoutCause(ctx, awaitTime, fmt.Errorf("block %d is not told within %v", p.Revision, awaitTime))
+	ctx, done := context.WithTimeoutCause(ctx, awaitTime,
+		fmt.Errorf("block %d is not told within %v", p.Revision, awaitTime))
 	defer done()
 	for !o.line.Has(p) {
 		if head, _ := o.line.Head(); head.Revision >= p.Revision {

@@ -82,7 +82,8 @@ func answerWaiting(w Waiting, path string, body []byte) ([]byte, error) {
 		}
 		sender := common.BytesToAddress(body)
 		pending, queued := w.ContentFrom(sender)
-		return encodeContent(map[common.Address]types.Transactions{sender: pending}, map[common.Address]types.Transactions{sender: queued})
+		return encodeContent(map[common.Address]types.Transactions{sender: pending},
+			map[common.Address]types.Transactions{sender: queued})
 	}
 	return nil, fmt.Errorf("%w: %.100q", errQuestion, path)
 }
@@ -135,8 +136,8 @@ func decodeTxs(of map[common.Address][]hexutil.Bytes) (map[common.Address]types.
 	return all, nil
 }
 
-// Pool are the transactions that wait at a node, for a replica, which has none. Where no node answers nothing waits, and
-// nothing can be added. Any goroutine may call its methods.
+// Pool are the transactions that wait at a node, for a replica, which has none. Where no node answers nothing waits,
+// and nothing can be added. Any goroutine may call its methods.
 type Pool struct {
 	ask   func(ctx context.Context, path string, body []byte) (status int, answer []byte, err error)
 	nonce func(common.Address) uint64

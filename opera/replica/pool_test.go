@@ -73,7 +73,8 @@ func TestThePoolIsTheNodes(t *testing.T) {
 	}
 	from := crypto.PubkeyToAddress(key.PublicKey)
 	signer := types.LatestSignerForChainID(big.NewInt(4003))
-	tx := types.MustSignNewTx(key, signer, &types.DynamicFeeTx{ChainID: big.NewInt(4003), GasFeeCap: big.NewInt(5), GasTipCap: big.NewInt(1), Gas: 21000})
+	tx := types.MustSignNewTx(key, signer,
+		&types.DynamicFeeTx{ChainID: big.NewInt(4003), GasFeeCap: big.NewInt(5), GasTipCap: big.NewInt(1), Gas: 21000})
 	if err := p.Add(tx); err != nil {
 		t.Fatal(err)
 	}

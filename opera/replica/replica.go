@@ -83,7 +83,8 @@ func decodeTold(b *fleet.Block) (*chain.Told, error) {
 		return nil, fmt.Errorf("%w: the record of block %d: %w", fleet.ErrDamaged, b.Revision, err)
 	}
 	if uint64(t.Number) != b.Revision || fleet.ID(t.Block.ID) != b.ID {
-		return nil, fmt.Errorf("%w: the record of block %d is of block %d (%v)", fleet.ErrDamaged, b.Revision, t.Number, t.Block.ID)
+		return nil, fmt.Errorf("%w: the record of block %d is of block %d (%v)",
+			fleet.ErrDamaged, b.Revision, t.Number, t.Block.ID)
 	}
 	return t, nil
 }

@@ -124,12 +124,16 @@ type follower struct {
 
 func (f *follower) options(t *testing.T, kind engine.Kind) chain.Options {
 	t.Helper()
-	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(f.dir, "history"), Notice: func(err error) { t.Log(err) }})
+	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(f.dir, "history"), Notice: func(err error) {
+		t.Log(err)
+	}})
 	var err error
-	if f.store, err = engine.Open(filepath.Join(f.dir, "state"), engine.Options{Kind: kind, BeforeCheckpoint: history.Sync}); err != nil {
+	if f.store, err = engine.Open(filepath.Join(f.dir, "state"),
+		engine.Options{Kind: kind, BeforeCheckpoint: history.Sync}); err != nil {
 		t.Fatal(err)
 	}
-	return chain.Options{Store: f.store, History: history, Connected: func(b *chain.Block) { f.heard = append(f.heard, b.Number) }}
+	return chain.Options{Store: f.store, History: history,
+		Connected: func(b *chain.Block) { f.heard = append(f.heard, b.Number) }}
 }
 
 // image is a snapshot of the node's present state.
@@ -174,7 +178,9 @@ func (f *follower) open(t *testing.T, kind engine.Kind) {
 	if f.Follower, err = chain.OpenFollower(f.options(t, kind)); err != nil {
 		t.Fatal(err)
 	}
-	f.Replica = New(f.Follower, func(_ context.Context, do func(*chain.Chain) error) error { return do(f.Follower.Chain) })
+	f.Replica = New(f.Follower, func(_ context.Context, do func(*chain.Chain) error) error {
+		return do(f.Follower.Chain)
+	})
 }
 
 // close ends the replica without a checkpoint, as a kill does.
@@ -221,13 +227,15 @@ func (f *follower) same(t *testing.T, n *node) {
 	}
 	defer b.Close()
 	if a.Head() != b.Head() || a.Epoch().Hash() != b.Epoch().Hash() {
-		t.Fatalf("the replica is at %+v of epoch %d, the node at %+v of epoch %d", a.Head(), a.Epoch().Epoch, b.Head(), b.Epoch().Epoch)
+		t.Fatalf("the replica is at %+v of epoch %d, the node at %+v of epoch %d",
+			a.Head(), a.Epoch().Epoch, b.Head(), b.Epoch().Epoch)
 	}
 	for i, table := range chain.NewTeller(n.Chain.Chain).Tables() {
 		if i == 0 {
 			continue // the head's row has the node's own logs
 		}
-		if err := fleettest.SameRows(f.store, n.Store(), chain.NewTeller(f.Follower.Chain).Tables()[i].ID, table.ID); err != nil {
+		if err := fleettest.SameRows(f.store, n.Store(), chain.NewTeller(f.Follower.Chain).Tables()[i].ID,
+			table.ID); err != nil {
 			t.Fatalf("at block %d, table %s: %v", a.Head().Number, table.Name, err)
 		}
 	}
@@ -399,7 +407,8 @@ func TestNoNodeGoesOnWithAReplica(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.open(t, engine.Page)
-	if _, err := chain.OpenFollower(chain.Options{Store: n.Store(), History: chain.NewHistory(chain.HistoryOptions{Dir: t.TempDir()})}); !errors.Is(err, chain.ErrExecutes) {
+	if _, err := chain.OpenFollower(chain.Options{Store: n.Store(),
+		History: chain.NewHistory(chain.HistoryOptions{Dir: t.TempDir()})}); !errors.Is(err, chain.ErrExecutes) {
 		t.Errorf("a replica opens a node's state: %v", err)
 	}
 }

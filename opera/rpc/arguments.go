@@ -125,7 +125,8 @@ func (a *TransactionArgs) complete(ctx context.Context, v *view) error {
 		a.Nonce = (*hexutil.Uint64)(&nonce)
 	}
 	if a.Data != nil && a.Input != nil && !bytes.Equal(*a.Data, *a.Input) {
-		return errors.New(`both "data" and "input" are set and not equal. Please use "input" to pass transaction call data`)
+		return errors.New(
+			`both "data" and "input" are set and not equal. Please use "input" to pass transaction call data`)
 	}
 	if a.To == nil && len(a.input()) == 0 {
 		return errors.New(`contract creation without any data provided`)
@@ -198,8 +199,9 @@ func (a *TransactionArgs) transaction() *types.Transaction {
 		})
 	case a.AccessList != nil:
 		return types.NewTx(&types.AccessListTx{
-			To: a.To, ChainID: a.ChainID.ToInt(), Nonce: uint64(*a.Nonce), Gas: uint64(*a.Gas), GasPrice: a.GasPrice.ToInt(),
-			Value: a.Value.ToInt(), Data: a.input(), AccessList: *a.AccessList,
+			To: a.To, ChainID: a.ChainID.ToInt(), Nonce: uint64(*a.Nonce), Gas: uint64(*a.Gas),
+			GasPrice: a.GasPrice.ToInt(),
+			Value:    a.Value.ToInt(), Data: a.input(), AccessList: *a.AccessList,
 		})
 	}
 	return types.NewTx(&types.LegacyTx{

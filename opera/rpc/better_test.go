@@ -63,7 +63,8 @@ func TestStorageKeysAreHexadecimal(t *testing.T) {
 	}
 	var proof any
 	for key, want := range map[string]string{
-		"0xasdf": "is no number in hexadecimal", "0x01zz": "is no number in hexadecimal", "x": "is no number in hexadecimal",
+		"0xasdf": "is no number in hexadecimal", "0x01zz": "is no number in hexadecimal",
+		"x":                              "is no number in hexadecimal",
 		"0xff" + strings.Repeat("0", 64): "is longer than 32 bytes", strings.Repeat("0", 65): "is longer than 32 bytes",
 	} {
 		for _, err := range []error{c.Call(&value, "eth_getStorageAt", at, key, "latest"),
@@ -90,7 +91,8 @@ func TestAnotherChainsIDIsRefused(t *testing.T) {
 		for method, params := range map[string][]any{
 			"eth_call": {args, "latest"}, "eth_estimateGas": {args}, "eth_createAccessList": {args, "latest"},
 			"eth_fillTransaction": {args}, "eth_signTransaction": {args}, "eth_sendTransaction": {args},
-			"personal_signTransaction": {args, ""}, "personal_sendTransaction": {args, ""}, "eth_resend": {args, "0x1", "0x1"},
+			"personal_signTransaction": {args, ""}, "personal_sendTransaction": {args, ""},
+			"eth_resend":      {args, "0x1", "0x1"},
 			"debug_traceCall": {args, "latest"},
 		} {
 			if err := c.Call(&none, method, params...); err == nil ||
@@ -115,7 +117,8 @@ func TestHistoriesHaveTheirLength(t *testing.T) {
 				OldestBlock  hexutil.Uint64
 				GasUsedRatio []float64
 			}
-			if err := c.Call(&h, "eth_feeHistory", hexutil.Uint64(count), hexutil.Uint64(last), []float64{}); err != nil {
+			if err := c.Call(&h, "eth_feeHistory", hexutil.Uint64(count), hexutil.Uint64(last),
+				[]float64{}); err != nil {
 				t.Fatal(err)
 			}
 			if want := min(count, last+1); uint64(len(h.GasUsedRatio)) != want || uint64(h.OldestBlock) != last+1-want {

@@ -72,7 +72,8 @@ func (v *view) rememberedBlock(n inter.BlockNumber) *block {
 
 // readBlock is a block that was read, to be told, and perhaps to be remembered.
 func (v *view) readBlock(of *chain.Block, remember bool) *block {
-	b := &block{Block: of, Parent: common.Hash(v.BlockID(of.Number - 1)), receiptTexts: make([]atomic.Pointer[json.RawMessage], len(of.Receipts))}
+	b := &block{Block: of, Parent: common.Hash(v.BlockID(of.Number - 1)),
+		receiptTexts: make([]atomic.Pointer[json.RawMessage], len(of.Receipts))}
 	for i, r := range b.Receipts {
 		if r.Logs == nil {
 			r.Logs = []*types.Log{}
@@ -103,7 +104,8 @@ func (v *view) header(n inter.BlockNumber) (*evm.Header, error) {
 	if b == nil {
 		return v.Header(n)
 	}
-	return &evm.Header{Number: n, Time: b.Time, ID: b.ID, Config: v.Config(), BaseFee: b.BaseFee, BlockID: v.BlockID}, nil
+	return &evm.Header{Number: n, Time: b.Time, ID: b.ID, Config: v.Config(), BaseFee: b.BaseFee,
+		BlockID: v.BlockID}, nil
 }
 
 // stateAt returns the state after a block, to read from and to change.
@@ -216,7 +218,8 @@ func (v *view) headerJSON(b *block, pending bool) (*HeaderJSON, error) {
 	hash := common.Hash(b.ID)
 	h := &HeaderJSON{
 		BaseFee: (*hexutil.Big)(b.BaseFee), Epoch: hexutil.Uint64(b.ID.Epoch()), ExtraData: hexutil.Bytes{},
-		GasLimit: gasLimit, GasUsed: hexutil.Uint64(b.GasUsed), Hash: &hash, LogsBloom: b.bloom, Miner: new(lowerAddress),
+		GasLimit: gasLimit, GasUsed: hexutil.Uint64(b.GasUsed), Hash: &hash, LogsBloom: b.bloom,
+		Miner: new(lowerAddress),
 		Nonce: new(types.BlockNonce), Number: hexutil.Uint64(b.Number), ParentHash: b.Parent, ReceiptsRoot: b.receipts,
 		Sha3Uncles: types.EmptyUncleHash, Size: hexutil.Uint64(b.headerSize()), StateRoot: root,
 		Timestamp: hexutil.Uint64(b.Time.Seconds()), TimestampNano: hexutil.Uint64(b.Time), TransactionsRoot: b.txs,

@@ -56,7 +56,8 @@ func contract() (runtime, creation []byte) {
 	panicked[35] = 0x11
 	store := func(code []byte, at int) []byte { return join(code, push(byte(at>>8), byte(at)), op(vm.MSTORE)) }
 	parts := [deeds][]byte{
-		doCount: join(push(0), op(vm.SLOAD), push(1), op(vm.ADD), op(vm.DUP1), push(0), op(vm.SSTORE), push(0), op(vm.MSTORE),
+		doCount: join(push(0), op(vm.SLOAD), push(1), op(vm.ADD), op(vm.DUP1), push(0), op(vm.SSTORE), push(0),
+			op(vm.MSTORE),
 			push(32), push(0), op(vm.LOG0),
 			push(0xa1), push(32), push(0), op(vm.LOG1),
 			push(0xb2), push(0xa1), push(8), push(24), op(vm.LOG2),
@@ -70,9 +71,12 @@ func contract() (runtime, creation []byte) {
 		doPush0:   {0x5f},
 		doSee: join(store(op(vm.NUMBER), 0), store(op(vm.TIMESTAMP), 32), store(op(vm.COINBASE), 64),
 			store(op(vm.DIFFICULTY), 96),
-			store(op(vm.GASLIMIT), 128), store(op(vm.CHAINID), 160), store(op(vm.BASEFEE), 192), store(op(vm.SELFBALANCE), 224),
-			store(join(push(1), op(vm.NUMBER), op(vm.SUB), op(vm.BLOCKHASH)), 256), store(op(vm.NUMBER, vm.BLOCKHASH), 288),
-			store(op(vm.ORIGIN), 320), store(op(vm.GASPRICE), 352), store(op(vm.CALLVALUE), 384), store(op(vm.GAS), 416),
+			store(op(vm.GASLIMIT), 128), store(op(vm.CHAINID), 160), store(op(vm.BASEFEE), 192),
+			store(op(vm.SELFBALANCE), 224),
+			store(join(push(1), op(vm.NUMBER), op(vm.SUB), op(vm.BLOCKHASH)), 256),
+			store(op(vm.NUMBER, vm.BLOCKHASH), 288),
+			store(op(vm.ORIGIN), 320), store(op(vm.GASPRICE), 352), store(op(vm.CALLVALUE), 384),
+			store(op(vm.GAS), 416),
 			push(0x01, 0xc0), push(0), op(vm.RETURN)),
 		doCall: join(push(doRead), push(0), op(vm.MSTORE8), push(32), push(0), push(1), push(0), push(0),
 			op(vm.ADDRESS, vm.GAS, vm.CALL),

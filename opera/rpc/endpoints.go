@@ -55,7 +55,8 @@ func (a admin) endpoints(do func(Endpoints) error) (bool, error) {
 
 func (a admin) StartHTTP(host *string, port *int, cors, apis, vhosts *string) (bool, error) {
 	return a.endpoints(func(e Endpoints) error {
-		return e.StartHTTP(valueOf(host), valueOf(port), HTTPOptions{APIs: words(apis), Origins: words(cors), Hosts: words(vhosts)})
+		return e.StartHTTP(valueOf(host), valueOf(port),
+			HTTPOptions{APIs: words(apis), Origins: words(cors), Hosts: words(vhosts)})
 	})
 }
 

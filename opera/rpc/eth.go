@@ -359,7 +359,8 @@ func (e ethState) GetProof(_ context.Context, address common.Address, keys []str
 			return nil, err
 		}
 		out := &proofJSON{
-			Address: address, AccountProof: hexes(p.Nodes), Balance: new(hexutil.Big), CodeHash: crypto.Keccak256Hash(nil),
+			Address: address, AccountProof: hexes(p.Nodes), Balance: new(hexutil.Big),
+			CodeHash:    crypto.Keccak256Hash(nil),
 			StorageHash: p.Storage, StorageProof: make([]slotProofJSON, len(keys)),
 		}
 		for i, key := range keys {

@@ -48,7 +48,8 @@ func askFailures(ask func(string, ...any)) {
 			if gas != nil {
 				call["gas"] = gas
 			}
-			if !strings.HasSuffix(code, "6000f3") || strings.HasPrefix(code, "64") { // what returns a large code is long
+			// what returns a large code is long
+			if !strings.HasSuffix(code, "6000f3") || strings.HasPrefix(code, "64") {
 				ask("eth_call", call, "latest", object{at: object{"code": data}})
 			}
 			create := object{"data": data, "from": me}
@@ -69,7 +70,8 @@ func askFailures(ask func(string, ...any)) {
 				ask(method, object{"data": data, "from": me, "gasPrice": "0x174876e800", "nonce": "0x77"})
 			}
 		}
-		ask("eth_fillTransaction", object{"data": "0xfe" + code, "from": me, "gasPrice": "0x174876e800", "nonce": "0x77"})
+		ask("eth_fillTransaction",
+			object{"data": "0xfe" + code, "from": me, "gasPrice": "0x174876e800", "nonce": "0x77"})
 	}
 	for _, from := range []string{me, system, at} {
 		for _, value := range []string{"0x0", "0x5", "0xffffffffffffffffffffffffffffffff"} {

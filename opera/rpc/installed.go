@@ -151,7 +151,8 @@ func (i *installed) changes(ctx context.Context, id rpc.ID) (any, error) {
 
 // overflowError says that there was more than is told, and that it is told no more.
 func (i *installed) overflowError() error {
-	return fmt.Errorf("more than %d changes since the last call, which are dropped: ask more often, or for less", i.s.limits.FilterHeld)
+	return fmt.Errorf("more than %d changes since the last call, which are dropped: ask more often, or for less",
+		i.s.limits.FilterHeld)
 }
 
 // pending returns the hashes that came since the last call.

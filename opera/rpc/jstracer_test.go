@@ -30,7 +30,8 @@ func TestProgramsOfTracersEndWithTheirTime(t *testing.T) {
 	} {
 		begin := time.Now()
 		var any json.RawMessage
-		err := c.Call(&any, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": program, "timeout": "200ms"})
+		err := c.Call(&any, "debug_traceCall", deed(at, doCount),
+			"latest", object{"tracer": program, "timeout": "200ms"})
 		if err == nil || time.Since(begin) > time.Minute {
 			t.Errorf("a loop in %s: %s, %v after %v", name, any, err, time.Since(begin))
 		}
@@ -125,8 +126,9 @@ func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
 	fails(t, c.Call(&direct, "debug_traceCall", deed(at, doCount),
 		"latest", object{"tracer": strings.Repeat("(", l.ScriptBytes+1)}), "the limit is")
 	begin := time.Now()
-	for _, text := range []string{strings.Repeat("(", l.ScriptBytes), strings.Repeat("(", l.ScriptMarks), "function(){" +
-		strings.Repeat("a:", l.ScriptMarks-10) + "}", strings.Repeat("a+", l.ScriptBytes/2)} {
+	for _, text := range []string{strings.Repeat("(", l.ScriptBytes), strings.Repeat("(", l.ScriptMarks),
+		"function(){" +
+			strings.Repeat("a:", l.ScriptMarks-10) + "}", strings.Repeat("a+", l.ScriptBytes/2)} {
 		if err := c.Call(&direct, "debug_traceCall", deed(at, doCount), "latest", object{"tracer": text}); err == nil {
 			t.Error("what is no program is run")
 		}

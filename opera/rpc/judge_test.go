@@ -104,7 +104,8 @@ func (w *worker) work() common.Address {
 	for range 3 {
 		w.send(do(doCount))
 		w.send(do(doRevert))
-		w.send(&types.AccessListTx{ChainID: id, Nonce: w.nonce, GasPrice: price, Gas: 300_000, To: &at, Data: []byte{doCount},
+		w.send(&types.AccessListTx{ChainID: id, Nonce: w.nonce, GasPrice: price, Gas: 300_000, To: &at,
+			Data:       []byte{doCount},
 			AccessList: types.AccessList{{Address: at, StorageKeys: []common.Hash{{}}}}})
 		w.send(&types.DynamicFeeTx{ChainID: id, Nonce: w.nonce, GasFeeCap: price, GasTipCap: big.NewInt(7e9),
 			Gas: 300_000, To: &at, Data: []byte{doCall}})

@@ -92,8 +92,9 @@ func TestTheTimeOfTheWorstRequestsHasABound(t *testing.T) {
 
 func TestLimitsHoldForTheWorstRequests(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{
-		Batch: 10, Answer: 3000, Logs: 12, Criteria: 20, UnindexedBlocks: 3, Filters: 3, FilterHeld: 4, Subscriptions: 2,
-		Trace: 4000, Body: 100_000,
+		Batch: 10, Answer: 3000, Logs: 12, Criteria: 20, UnindexedBlocks: 3, Filters: 3, FilterHeld: 4,
+		Subscriptions: 2,
+		Trace:         4000, Body: 100_000,
 	}})
 	c, at := dial(t, w), contractOf(t, w)
 	var any json.RawMessage
@@ -124,7 +125,8 @@ func TestBatchesHaveLimits(t *testing.T) {
 	batch := func(n int) []rpc.BatchElem {
 		list := make([]rpc.BatchElem, n)
 		for i := range list {
-			list[i] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{"latest", true}, Result: new(json.RawMessage)}
+			list[i] = rpc.BatchElem{Method: "eth_getBlockByNumber", Args: []any{"latest", true},
+				Result: new(json.RawMessage)}
 		}
 		return list
 	}

@@ -41,7 +41,8 @@ func (h *Handler) Answer(ctx context.Context, r *serve.PlainRequest, out []byte)
 }
 
 func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
-	if r.Crossing || string(r.Type) != "application/json" || len(r.Body) > quickBytes || !under(string(r.Path), p.prefix) || !p.allowed(r.Host) {
+	if r.Crossing || string(r.Type) != "application/json" || len(r.Body) > quickBytes ||
+		!under(string(r.Path), p.prefix) || !p.allowed(r.Host) {
 		return a, false
 	}
 	body, taken := p.quick.answer(ctx, r.Client, r.Body, out, r.Remote)

@@ -79,7 +79,8 @@ func bodies(good string) []string {
 	return []string{
 		"", "{", "[]", "{}", "[{}]", "null", `"text"`, "1", "[1,2]", good + good, good + "x", "[" + good + "," + good +
 			"]", "[" + good + ",{}]",
-		`{"jsonrpc":"2.0","id":"a","method":"eth_blockNumber"}`, `{"jsonrpc":"2.0","id":null,"method":"eth_blockNumber"}`,
+		`{"jsonrpc":"2.0","id":"a","method":"eth_blockNumber"}`,
+		`{"jsonrpc":"2.0","id":null,"method":"eth_blockNumber"}`,
 		`{"jsonrpc":"2.0","id":{},"method":"eth_blockNumber"}`, `{"jsonrpc":"2.0","method":"eth_blockNumber"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":{}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[1]}`,

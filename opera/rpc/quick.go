@@ -42,7 +42,9 @@ type quickMethod func(ctx context.Context, params [][]byte, out []byte) (answer 
 func (s *Service) quick(server http.Handler, names []string) *quick {
 	q := &quick{s: s, server: server, methods: map[string]quickMethod{}}
 	served := func(name string) bool {
-		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.TrimSpace(n) == name })
+		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
+			return strings.TrimSpace(n) == name
+		})
 	}
 	if served("eth") && s.limits.RequestTime <= quickTime {
 		q.methods["eth_getLogs"] = func(ctx context.Context, params [][]byte, out []byte) ([]byte, error, bool) {

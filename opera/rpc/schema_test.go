@@ -115,7 +115,8 @@ func checkSimple(of map[string]any, v any, at string) (all []fault) {
 		bad("is not %v", of["pattern"])
 	}
 	plain := func(x any) string { return fmt.Sprint(x) }
-	if list, ok := of["enum"].([]any); ok && !slices.ContainsFunc(list, func(x any) bool { return plain(x) == plain(v) }) {
+	if list, ok := of["enum"].([]any); ok &&
+		!slices.ContainsFunc(list, func(x any) bool { return plain(x) == plain(v) }) {
 		bad("is none of %v", list)
 	}
 	if want, ok := of["const"]; ok && plain(want) != plain(v) {

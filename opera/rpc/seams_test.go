@@ -44,7 +44,8 @@ func TestAPanicOverWebSocketEndsItsConnectionAlone(t *testing.T) {
 	defer c.Close()
 	answer.Body.Close()
 	err = errors.Join(c.SetReadDeadline(time.Now().Add(time.Minute)),
-		c.WriteJSON(object{"jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionByHash", "params": []any{common.Hash{1}}}))
+		c.WriteJSON(object{"jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionByHash",
+			"params": []any{common.Hash{1}}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,8 @@ func TestSubscribersThatMissNewsAreTold(t *testing.T) {
 		t.Fatal("the first block is not told")
 	}
 	for begin := time.Now(); time.Since(begin) < time.Minute; {
-		w.service.hub.tellBlocks(head+1, head+inter.BlockNumber(w.service.limits.KeptNews)+1000) // a node that catches up
+		// a node that catches up
+		w.service.hub.tellBlocks(head+1, head+inter.BlockNumber(w.service.limits.KeptNews)+1000)
 		select {
 		case err := <-sub.Err():
 			if err == nil || errors.Is(err, context.Canceled) {

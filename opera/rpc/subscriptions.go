@@ -162,9 +162,10 @@ func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, er
 	if err := e.s.checkFilter(&c); err != nil {
 		return nil, err
 	}
-	return e.s.subscribe(ctx, &hearing{of: e.s.hub.blocks, size: c.weight(), tell: func(ctx context.Context, of any, send func(json.RawMessage) error) error {
-		return e.s.hub.tellLogs(ctx, of.(*toldBlock), &c, send)
-	}})
+	return e.s.subscribe(ctx, &hearing{of: e.s.hub.blocks, size: c.weight(),
+		tell: func(ctx context.Context, of any, send func(json.RawMessage) error) error {
+			return e.s.hub.tellLogs(ctx, of.(*toldBlock), &c, send)
+		}})
 }
 
 // sendTold sends what is the same for all who hear it.

@@ -159,7 +159,8 @@ func TestTracedCallsMayBeAmidABlock(t *testing.T) {
 				after = number(nil)
 			}
 			if found++; after != before+1 {
-				t.Errorf("before transaction %d of block %d the contract has counted %d, after it %d", i, n, before, after)
+				t.Errorf("before transaction %d of block %d the contract has counted %d, after it %d",
+					i, n, before, after)
 			}
 		}
 		_, err := read(hexutil.Uint(len(b.Transactions) + 1))
@@ -189,7 +190,8 @@ func TestOneTransactionThatCannotBeTraced(t *testing.T) {
 			{"tracer": stuck, "timeout": "2s"},
 		} {
 			var list []txTraceJSON
-			if err := c.Call(&list, "debug_traceBlockByNumber", n, config); err != nil || len(list) != len(b.Transactions) {
+			if err := c.Call(&list, "debug_traceBlockByNumber", n, config); err != nil ||
+				len(list) != len(b.Transactions) {
 				t.Fatalf("%v: %v, %v", config, list, err)
 			}
 			for i, one := range list {
@@ -228,7 +230,8 @@ func TestFlatTracesAreParitys(t *testing.T) {
 		t.Error(none, err)
 	}
 	for from, to := range map[string]string{"write protection": "Mutable Call In Static Context",
-		"point is not on curve": "Built-in failed", `\"error\":\"write protection\"`: `\"error\":\"write protection\"`} {
+		"point is not on curve":          "Built-in failed",
+		`\"error\":\"write protection\"`: `\"error\":\"write protection\"`} {
 		list, err := flatten([]txTraceJSON{{Result: json.RawMessage(`[{"error":"` + from + `"}]`)}})
 		if err != nil || len(list) != 1 || !strings.Contains(string(list[0]), `"`+to+`"`) {
 			t.Errorf("%q is %s, %v", from, list, err)

@@ -95,7 +95,8 @@ func (t *tracer) bound() {
 	of := t.Hooks
 	hooks := *of
 	if of.OnEnter != nil || of.OnEnterV2 != nil {
-		hooks.OnEnterV2 = func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
+		hooks.OnEnterV2 = func(depth int, kind byte, from, to common.Address, input []byte, gas tracing.Gas,
+			value *big.Int) {
 			of.EmitEnter(depth, kind, from, to, t.visibleBytes(input, frame), gas, value)
 		}
 	}

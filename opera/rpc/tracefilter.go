@@ -142,7 +142,8 @@ func (v *view) filter(ctx context.Context, got *found, from, to inter.BlockNumbe
 			calls, err = flatten(all)
 		}
 		if err != nil {
-			return fmt.Errorf("block %#x cannot be traced: %w. Leave it out, and go on from %#x", uint64(n), err, uint64(n)+1)
+			return fmt.Errorf("block %#x cannot be traced: %w. Leave it out, and go on from %#x",
+				uint64(n), err, uint64(n)+1)
 		}
 		more, err := got.take(calls)
 		if err == errTraceSize && n > from {

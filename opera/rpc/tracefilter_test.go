@@ -77,7 +77,8 @@ func TestFilteredTracesAreThoseOfTheBlocks(t *testing.T) {
 		t.Fatalf("%d calls, %v", len(rest), err)
 	}
 	one["after"], one["count"] = 1, 2
-	if err := c.Call(&part, "trace_filter", one); err != nil || fmt.Sprintf("%s", part) != fmt.Sprintf("%s", rest[1:3]) {
+	if err := c.Call(&part, "trace_filter", one); err != nil ||
+		fmt.Sprintf("%s", part) != fmt.Sprintf("%s", rest[1:3]) {
 		t.Errorf("%s, %v", part, err)
 	}
 	fails(t, c.Call(&part, "trace_filter", object{"fromBlock": "0x1", "toBlock": "latest"}),

@@ -98,7 +98,8 @@ func (oneCode) GetCode(common.Address) []byte { return make([]byte, 1000) }
 // Codes that a tracer reads count, however many accounts have the same one.
 func TestCodesOfATraceCount(t *testing.T) {
 	var seen []int
-	tr := &tracer{Tracer: &tracers.Tracer{Stop: func(error) {}}, habits: habits{copies: 2}, room: 13_000, stop: func() {}}
+	tr := &tracer{Tracer: &tracers.Tracer{Stop: func(error) {}}, habits: habits{copies: 2}, room: 13_000,
+		stop: func() {}}
 	tr.Hooks = &tracing.Hooks{OnTxStart: func(env *tracing.VMContext, _ *types.Transaction, _ common.Address) {
 		for range 4 {
 			seen = append(seen, len(env.StateDB.GetCode(common.Address{})))

@@ -65,9 +65,11 @@ func pendingJSON(tx *types.Transaction) *TxJSON {
 func newTxJSON(tx *types.Transaction, from common.Address) *TxJSON {
 	v, r, s := tx.RawSignatureValues()
 	t := &TxJSON{
-		From: from, Gas: hexutil.Uint64(tx.Gas()), GasPrice: (*hexutil.Big)(tx.GasPrice()), Hash: tx.Hash(), Input: tx.Data(),
-		Nonce: hexutil.Uint64(tx.Nonce()), To: tx.To(), Value: (*hexutil.Big)(tx.Value()), Type: hexutil.Uint64(tx.Type()),
-		V: (*hexutil.Big)(v), R: (*hexutil.Big)(r), S: (*hexutil.Big)(s),
+		From: from, Gas: hexutil.Uint64(tx.Gas()), GasPrice: (*hexutil.Big)(tx.GasPrice()), Hash: tx.Hash(),
+		Input: tx.Data(),
+		Nonce: hexutil.Uint64(tx.Nonce()), To: tx.To(), Value: (*hexutil.Big)(tx.Value()),
+		Type: hexutil.Uint64(tx.Type()),
+		V:    (*hexutil.Big)(v), R: (*hexutil.Big)(r), S: (*hexutil.Big)(s),
 	}
 	if tx.Type() == types.LegacyTxType {
 		return t
@@ -170,10 +172,13 @@ func (b *block) receiptJSON(index uint64) *ReceiptJSON {
 	}
 	tx, r := b.Txs[index], b.Receipts[index]
 	t := &ReceiptJSON{
-		BlockHash: common.Hash(b.ID), BlockNumber: hexutil.Uint64(b.Number), CumulativeGasUsed: hexutil.Uint64(r.CumulativeGasUsed),
-		EffectiveGasPrice: hexutil.Uint64(effectivePrice(tx, b.BaseFee).Uint64()), From: b.Senders[index], GasUsed: hexutil.Uint64(r.GasUsed),
-		Logs: logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(), TransactionHash: b.TxHash(int(index)), TransactionIndex: hexutil.Uint64(index),
-		Type: hexutil.Uint64(tx.Type()),
+		BlockHash: common.Hash(b.ID), BlockNumber: hexutil.Uint64(b.Number),
+		CumulativeGasUsed: hexutil.Uint64(r.CumulativeGasUsed),
+		EffectiveGasPrice: hexutil.Uint64(effectivePrice(tx, b.BaseFee).Uint64()), From: b.Senders[index],
+		GasUsed: hexutil.Uint64(r.GasUsed),
+		Logs:    logsJSON(r.Logs), LogsBloom: r.Bloom, To: tx.To(), TransactionHash: b.TxHash(int(index)),
+		TransactionIndex: hexutil.Uint64(index),
+		Type:             hexutil.Uint64(tx.Type()),
 	}
 	if tx.To() == nil {
 		t.ContractAddress = &r.ContractAddress

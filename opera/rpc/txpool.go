@@ -132,7 +132,9 @@ func (e ethSender) SendRawTransaction(raw hexutil.Bytes) (common.Hash, error) {
 type signer func(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction,
 	v *view) (*types.Transaction, error)
 
-func signUnlocked(wallet accounts.Wallet, account accounts.Account, tx *types.Transaction, v *view) (*types.Transaction, error) {
+func signUnlocked(
+	wallet accounts.Wallet, account accounts.Account, tx *types.Transaction, v *view,
+) (*types.Transaction, error) {
 	return wallet.SignTx(account, tx, v.Config().ChainID)
 }
 

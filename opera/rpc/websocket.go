@@ -34,7 +34,8 @@ type sockets struct {
 }
 
 func (s *Service) webSockets(server *rpc.Server, o *WSOptions) *sockets {
-	k := &sockets{s: s, server: server, answers: s.paceRequests(allowUnversioned(server), s.limits.Frame), origins: server.WebsocketHandler(o.Origins)}
+	k := &sockets{s: s, server: server, answers: s.paceRequests(allowUnversioned(server), s.limits.Frame),
+		origins: server.WebsocketHandler(o.Origins)}
 	k.ctx, k.cancel = context.WithCancel(s.hub.ctx)
 	k.quick = s.quick(k.answers, o.APIs)
 	k.upgrade = websocket.Upgrader{
@@ -234,7 +235,8 @@ func (c *socket) take(message []byte, held int64) error {
 		defer give()
 		defer func() { // as net/http does: the node goes on
 			if p := recover(); p != nil {
-				log.Error("A request over WebSocket panicked", "conn", c.name, "panic", p, "stack", string(debug.Stack()))
+				log.Error("A request over WebSocket panicked", "conn", c.name, "panic", p,
+					"stack", string(debug.Stack()))
 				c.cancel()
 			}
 		}()
@@ -255,7 +257,8 @@ func (c *socket) reading(message []byte) (end func(), err error) {
 func (c *socket) answer(message []byte) {
 	if len(message) <= quickBytes {
 		if text, taken := c.of.quick.answer(c.ctx, c.client, message, nil, func() string { return c.name }); taken {
-			to := &heldWriter{ResponseWriter: &messages{socket: c}, s: c.of.s, client: c.client, body: message, end: func() {}}
+			to := &heldWriter{ResponseWriter: &messages{socket: c}, s: c.of.s, client: c.client, body: message,
+				end: func() {}}
 			_, _ = to.Write(text) // who has gone needs none
 			return
 		}

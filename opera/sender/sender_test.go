@@ -77,7 +77,8 @@ func (a *author) tx() *types.Transaction {
 		data = &types.LegacyTx{Nonce: a.Uint64(), GasPrice: big.NewInt(5), To: &to, Value: new(big.Int)}
 		signer = types.HomesteadSigner{}
 	default:
-		data = &types.LegacyTx{Nonce: a.Uint64(), GasPrice: big.NewInt(5), Value: big.NewInt(9), Data: a.bytes(a.IntN(99))}
+		data = &types.LegacyTx{Nonce: a.Uint64(), GasPrice: big.NewInt(5), Value: big.NewInt(9),
+			Data: a.bytes(a.IntN(99))}
 	}
 	tx, err := types.SignNewTx(a.keys[a.IntN(len(a.keys))], signer, data)
 	if err != nil {
@@ -184,7 +185,8 @@ func TestSendersAreThoseOfTheSigner(t *testing.T) {
 					want, wrong := types.Sender(signer, judged[i])
 					got, err := types.Sender(signer, tx)
 					if got != want || (err == nil) != (wrong == nil) || err != nil && err.Error() != wrong.Error() {
-						t.Fatalf("transaction %d of %d: %v %v, go-ethereum says %v %v\n%+v", i, len(txs), got, err, want, wrong, tx)
+						t.Fatalf("transaction %d of %d: %v %v, go-ethereum says %v %v\n%+v",
+							i, len(txs), got, err, want, wrong, tx)
 					}
 					if wrong == nil && tx.Protected() {
 						right++

@@ -38,7 +38,9 @@ func step(r *rand.Rand) (string, func(vm.StateDB)) {
 			}
 		}
 	case 2:
-		return fmt.Sprintf("nonce %d of %x", n, a), func(db vm.StateDB) { db.SetNonce(a, n, tracing.NonceChangeUnspecified) }
+		return fmt.Sprintf("nonce %d of %x", n, a), func(db vm.StateDB) {
+			db.SetNonce(a, n, tracing.NonceChangeUnspecified)
+		}
 	case 3:
 		code := make([]byte, n)
 		return fmt.Sprintf("code of %x", a), func(db vm.StateDB) {
@@ -83,12 +85,14 @@ func sight(db vm.StateDB) string {
 	out := fmt.Sprint("refund ", db.GetRefund(), "\n")
 	for i := range someAddresses {
 		a := address(i + 1)
-		out += fmt.Sprintf("%x: %v %v %v %d %x %x %v %v %v", a, db.Exist(a), db.Empty(a), db.GetBalance(a), db.GetNonce(a),
+		out += fmt.Sprintf("%x: %v %v %v %d %x %x %v %v %v", a, db.Exist(a), db.Empty(a), db.GetBalance(a),
+			db.GetNonce(a),
 			db.GetCodeHash(a), db.GetCode(a), db.GetCodeSize(a), db.HasSelfDestructed(a), db.AddressInAccessList(a))
 		for j := range someSlots {
 			now, before := db.GetStateAndCommittedState(a, slot(j))
 			_, warm := db.SlotInAccessList(a, slot(j))
-			out += fmt.Sprint(" ", now[31], before[31], db.GetState(a, slot(j))[31], warm, db.GetTransientState(a, slot(j))[31])
+			out += fmt.Sprint(" ", now[31], before[31], db.GetState(a, slot(j))[31], warm,
+				db.GetTransientState(a, slot(j))[31])
 		}
 		out += "\n"
 	}

@@ -39,7 +39,9 @@ func (t *Tables) settledProgress(from store.Reader) (progress, error) {
 // is wrong goes to report, which may be called often. An error says that the check could
 // not go on. It holds one path of a trie in memory. Progress, if not nil, is told what is being read, how much
 // of it was, and how much there is, about; its error ends the check.
-func (t *Tables) Check(from store.Reader, report func(error), progress func(what string, done, total uint64) error) (Counted, error) {
+func (t *Tables) Check(
+	from store.Reader, report func(error), progress func(what string, done, total uint64) error,
+) (Counted, error) {
 	p, err := t.settledProgress(from)
 	if err != nil {
 		return Counted{}, err

@@ -21,7 +21,8 @@ import (
 var (
 	slotsFlag = flag.Int("state.slots", 9_000,
 		"fresh slots that are written, 300 a transaction, for the bytes that reach the disk; 90,000 is the figure")
-	accountsFlag = flag.Int("state.accounts", 100_000, "accounts, or slots of one contract, among which a benchmark reads")
+	accountsFlag = flag.Int("state.accounts", 100_000,
+		"accounts, or slots of one contract, among which a benchmark reads")
 )
 
 // TestMain has the figures' folders on a disk.

@@ -111,7 +111,8 @@ func (f *forest) applyOne(v *accountValue) error {
 
 // encodeLeaf is an account as the trie has it.
 func encodeLeaf(a *Account, storage common.Hash) ([]byte, error) {
-	return rlp.EncodeToBytes(&types.StateAccount{Nonce: a.Nonce, Balance: &a.Balance, Root: storage, CodeHash: a.Code[:]})
+	return rlp.EncodeToBytes(&types.StateAccount{Nonce: a.Nonce, Balance: &a.Balance, Root: storage,
+		CodeHash: a.Code[:]})
 }
 
 // encodeWord is a slot's value as the trie has it: a string without leading zeros.

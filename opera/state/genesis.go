@@ -138,7 +138,9 @@ func (t *Tables) Export(from store.Reader, preimages bool, each func(key, value 
 	if err != nil || !preimages {
 		return err
 	}
-	return t.exportPreimages(f, func(hash, of []byte) error { return each(append([]byte(preimagePrefix), hash...), of) })
+	return t.exportPreimages(f, func(hash, of []byte) error {
+		return each(append([]byte(preimagePrefix), hash...), of)
+	})
 }
 
 func (t *Tables) exportPreimages(f *Flat, each func(hash, of []byte) error) error {

@@ -6,8 +6,9 @@ import (
 	"tarn/store"
 )
 
-// Shared are the tables whose rows are alike on all nodes that have executed the same blocks: accounts, slots and codes.
-// Their names are the same, whichever set of tables is the state. Nodes, roots and what waits for them are each node's own.
+// Shared are the tables whose rows are alike on all nodes that have executed the same blocks: accounts, slots and
+// codes. Their names are the same, whichever set of tables is the state. Nodes, roots and what waits for them are each
+// node's own.
 func (t *Tables) Shared() []store.TableInfo {
 	return []store.TableInfo{
 		{ID: t.accounts, Name: "opera.account"}, {ID: t.slots, Name: "opera.slot"}, {ID: t.code, Name: "opera.code"},
@@ -17,8 +18,8 @@ func (t *Tables) Shared() []store.TableInfo {
 // IsCode tells whether a table is that of codes.
 func (t *Tables) IsCode(of store.Table) bool { return of == t.code }
 
-// EachCode calls each for the rows of the codes that a block may have brought, until an error. The state may have had them
-// already.
+// EachCode calls each for the rows of the codes that a block may have brought, until an error. The state may have had
+// them already.
 func (t *Tables) EachCode(c *Changes, each func(of store.Table, hash, code []byte) error) error {
 	for i := range c.Codes {
 		if err := each(t.code, c.Codes[i].Hash[:], c.Codes[i].Bytes); err != nil {

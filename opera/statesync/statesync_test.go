@@ -180,7 +180,10 @@ func TestASilentPeerIsDroppedAndAnotherAsked(t *testing.T) {
 	o.Patience = 20 * time.Millisecond
 	s := New(o)
 	var why atomic.Pointer[error]
-	silent := &peer{world: w, name: "silent", before: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+	silent := &peer{world: w, name: "silent", before: func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
 	silent.dropped = func(err error) {
 		if why.Swap(&err) == nil {
 			s.Add(honest(t, w, "honest"))

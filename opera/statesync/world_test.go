@@ -290,6 +290,7 @@ func (m *memory) is(t *testing.T, w *world) {
 	defer m.mu.Unlock()
 	if !reflect.DeepEqual(m.has, w.want) {
 		t.Fatalf("%d accounts, %d slots and %d codes were brought, not the %d, %d and %d that there are",
-			len(m.has.accounts), len(m.has.slots), len(m.has.codes), len(w.want.accounts), len(w.want.slots), len(w.want.codes))
+			len(m.has.accounts), len(m.has.slots), len(m.has.codes), len(w.want.accounts), len(w.want.slots),
+			len(w.want.codes))
 	}
 }

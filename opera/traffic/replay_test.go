@@ -13,7 +13,8 @@ import (
 )
 
 var (
-	eventsFile = flag.String("replay.events", "", "file of a one-validator fakenet's events that BenchmarkReplay replays")
+	eventsFile = flag.String("replay.events", "",
+		"file of a one-validator fakenet's events that BenchmarkReplay replays")
 	engineKind = flag.String("replay.engine", "page", "engine of the store that BenchmarkReplay replays into")
 )
 
@@ -25,7 +26,8 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	for b.Loop() {
 		b.StopTimer()
-		c, err := chaintest.New(b.TempDir(), 1, chaintest.Options{Engine: engine.Options{Kind: engine.Kind(*engineKind)}})
+		c, err := chaintest.New(b.TempDir(), 1,
+			chaintest.Options{Engine: engine.Options{Kind: engine.Kind(*engineKind)}})
 		if err != nil {
 			b.Fatal(err)
 		}

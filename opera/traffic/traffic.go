@@ -117,7 +117,8 @@ func Make(ctx context.Context, path, work string, s Shape) (made Made, err error
 		return made, fmt.Errorf("a chain of traffic: %d accounts, at least 2 are needed: each pays another", s.Accounts)
 	}
 	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(work, "history")})
-	st, err := engine.Open(filepath.Join(work, "state"), engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
+	st, err := engine.Open(filepath.Join(work, "state"),
+		engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
 	if err != nil {
 		return made, err
 	}

@@ -26,7 +26,8 @@ func makeTraffic(t *testing.T, s Shape) string {
 
 func TestTheSameShapeIsTheSameChain(t *testing.T) {
 	var files [][]byte
-	for _, s := range []Shape{{Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 2, Accounts: 20, Transfers: 300}} {
+	for _, s := range []Shape{{Seed: 1, Accounts: 20, Transfers: 300}, {Seed: 1, Accounts: 20, Transfers: 300},
+		{Seed: 2, Accounts: 20, Transfers: 300}} {
 		text, err := os.ReadFile(makeTraffic(t, s))
 		if err != nil {
 			t.Fatal(err)

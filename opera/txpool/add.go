@@ -144,7 +144,9 @@ const (
 )
 
 // insert lets a transaction wait, if it may.
-func (p *Pool) insert(tx *types.Transaction, from common.Address, local bool) (e *entry, replaced replacement, err error) {
+func (p *Pool) insert(
+	tx *types.Transaction, from common.Address, local bool,
+) (e *entry, replaced replacement, err error) {
 	if p.all[tx.Hash()] != nil {
 		return nil, none, ErrAlreadyKnown
 	}

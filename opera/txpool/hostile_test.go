@@ -84,7 +84,8 @@ func TestFloodsOfPeersStayWithinTheLimits(t *testing.T) {
 			n, bytes := heldSize(p)
 			t.Logf("%d transactions of %d bytes wait after %v", n, bytes, time.Since(begin))
 			pending, queued := p.Stats()
-			if err := sound(p); err != nil || n == 0 || n > slots || bytes > slots*slotBytes || queued > 256 && pending > 1280 {
+			if err := sound(p); err != nil || n == 0 || n > slots || bytes > slots*slotBytes ||
+				queued > 256 && pending > 1280 {
 				t.Errorf("%d pending, %d queued, %d bytes; %v", pending, queued, bytes, err)
 			}
 			if p.advance(); sound(p) != nil {
@@ -160,7 +161,8 @@ func TestWhatCostsNothingYieldsToWhatCanBeExecuted(t *testing.T) {
 			honest := func(p *Pool) {
 				t.Helper()
 				for i := range locals / 2 {
-					if err := p.Add(offer{from: 100 + i, fee: 20}.tx()); err != nil && !errors.Is(err, ErrAlreadyKnown) {
+					if err := p.Add(offer{from: 100 + i, fee: 20}.tx()); err != nil &&
+						!errors.Is(err, ErrAlreadyKnown) {
 						t.Fatalf("honest client %d: %v", i, err)
 					}
 				}

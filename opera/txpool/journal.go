@@ -53,7 +53,8 @@ func (p *Pool) restore() {
 		for i, err := range p.addLocals(txs) {
 			if err != nil && !slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
 				none++
-				refused = fmt.Errorf("transaction %v of the journal of transactions %s is refused: %w", txs[i].Hash(), j.path, err)
+				refused = fmt.Errorf("transaction %v of the journal of transactions %s is refused: %w",
+					txs[i].Hash(), j.path, err)
 			}
 		}
 	}, p.o.Warn)

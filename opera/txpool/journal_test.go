@@ -111,7 +111,8 @@ func TestADamagedTransactionCostsNoOther(t *testing.T) {
 		}
 		// Here each signature is somebody's who has money, so one that is a transaction still is taken.
 		pending, queued := p.Stats()
-		if taken := pending + queued - (senders - hurt); len(warned) == 0 && hurt > taken && at != begins[senders-hurt] {
+		if taken := pending + queued - (senders - hurt); len(warned) == 0 && hurt > taken &&
+			at != begins[senders-hurt] {
 			t.Fatalf("seed %d, round %d: %d bytes at %d are damaged, %d transactions are gone, and nobody is told",
 				seed, round, n, at, hurt)
 		}

@@ -72,7 +72,8 @@ func (m *model) add(o offer, local bool) error {
 		if !ok {
 			continue
 		}
-		if o.fee <= old.fee || o.tipCap() <= old.tipCap() || o.fee < old.fee*110/100 || o.tipCap() < old.tipCap()*110/100 {
+		if o.fee <= old.fee || o.tipCap() <= old.tipCap() || o.fee < old.fee*110/100 ||
+			o.tipCap() < old.tipCap()*110/100 {
 			return ErrReplaceUnderpriced
 		}
 		of[o.from][o.nonce] = o
@@ -170,7 +171,8 @@ func (m *model) same(p *Pool) error {
 			}
 			nonces := m.nonces(want)
 			if len(got) != len(nonces) {
-				return fmt.Errorf("sender %d, kind %d: %d transactions, %d in the model", from, i, len(got), len(nonces))
+				return fmt.Errorf("sender %d, kind %d: %d transactions, %d in the model",
+					from, i, len(got), len(nonces))
 			}
 			for j, n := range nonces {
 				if got[j].Hash() != want[n].tx().Hash() {
@@ -284,7 +286,8 @@ func TestModel(t *testing.T) {
 func TestAFullPoolStaysSound(t *testing.T) {
 	r := seededRand(t)
 	w := newWorld()
-	limits := Limits{AccountSlots: 2, GlobalSlots: 20, AccountQueue: 4, GlobalQueue: 10, Locals: 12, LocalBytes: 100_000}
+	limits := Limits{AccountSlots: 2, GlobalSlots: 20, AccountQueue: 4, GlobalQueue: 10, Locals: 12,
+		LocalBytes: 100_000}
 	p := w.pool(t, Options{Limits: limits, Locals: []common.Address{who(3)}})
 	p.Subscribe(func(txs types.Transactions) {
 		for _, tx := range txs {

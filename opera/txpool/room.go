@@ -65,7 +65,8 @@ const cutting = 4
 func (w *waiting) cutIdle(local bool, least int) bool {
 	var most *account
 	for a := range w.idle {
-		if a.local == local && (most == nil || a.idle() > most.idle() || a.idle() == most.idle() && a.address.Cmp(most.address) > 0) {
+		if a.local == local &&
+			(most == nil || a.idle() > most.idle() || a.idle() == most.idle() && a.address.Cmp(most.address) > 0) {
 			most = a
 		}
 	}

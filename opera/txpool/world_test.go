@@ -150,7 +150,8 @@ func sound(p *Pool) error {
 			return fmt.Errorf("account %v: long is %v", sender, ok)
 		}
 		if _, ok := p.gapped[a]; ok != (!a.local && a.queuedCount() > 0) || ok && a.beat.IsZero() {
-			return fmt.Errorf("account %v: gapped is %v, its beat %v, %d are queued", sender, ok, a.beat, a.queuedCount())
+			return fmt.Errorf("account %v: gapped is %v, its beat %v, %d are queued",
+				sender, ok, a.beat, a.queuedCount())
 		}
 		for i, e := range a.txs {
 			if i > 0 && a.txs[i-1].nonce() >= e.nonce() || p.all[e.tx.Hash()] != e || e.from != sender {

@@ -42,7 +42,8 @@ func (w *Wallet) path(public inter.PublicKey) string {
 // CreateValidator makes a new validator's key.
 func (w *Wallet) CreateValidator() error {
 	password, err := w.password(
-		"Your new validator key is locked with a password. Please give a password. Do not forget this password.", true, 0)
+		"Your new validator key is locked with a password. Please give a password. Do not forget this password.", true,
+		0)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,8 @@ func TestAQuantileLiesInTheBucketOfTheValueThatItIsOf(t *testing.T) {
 				high = d.Bounds[i]
 			}
 			if got < low || got > high {
-				t.Errorf("seed %d, round %d: %v of the values are below %v, estimated %v", seed, round, share, exact, got)
+				t.Errorf("seed %d, round %d: %v of the values are below %v, estimated %v",
+					seed, round, share, exact, got)
 			}
 		}
 	}

@@ -106,7 +106,8 @@ func (c Config) Validate() error {
 	bad(c.Dir == "", "no folder given")
 	bad(c.Rows < minRows, "%d rows are fewer than %d", c.Rows, minRows)
 	bad(c.Rounds < 1, "%d rounds", c.Rounds)
-	bad(c.Time <= 0 || c.Sustain <= 0 || c.Trap <= 0 || c.TrapBare <= 0 || c.TrapEvery <= 0, "a duration is not positive")
+	bad(c.Time <= 0 || c.Sustain <= 0 || c.Trap <= 0 || c.TrapBare <= 0 || c.TrapEvery <= 0,
+		"a duration is not positive")
 	bad(c.Cache < 32<<20 || c.Memory < 32<<20, "a cache is below 32 MiB")
 	bad(c.OpenBytes < 1<<20 || c.CheckpointBytes < 1<<20, "a size is below 1 MiB")
 	bad(c.HotFlushes < 1, "%d flushes", c.HotFlushes)

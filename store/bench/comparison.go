@@ -86,7 +86,8 @@ func (p *parent) gets() (*Section, error) {
 				"Writer: the writer's own state. View: a reader's; for a library, its own snapshot or transaction. "+
 				"Medians of the means of batches of %d, whose keys are made out of the measured time; p50 and p99 of "+
 				"single gets from the view, reading the clock included. "+
-				"RSS counts mapped files, anonymous is what the kernel cannot drop.", figures.Megabytes(p.config.Cache), batchRows),
+				"RSS counts mapped files, anonymous is what the kernel cannot drop.",
+			figures.Megabytes(p.config.Cache), batchRows),
 		Head: []string{"store", "writer, ns", "view, ns", "p50, ns", "p99, ns", "to pebble bare", "spread", "RSS, MB",
 			"anonymous, MB"},
 	}

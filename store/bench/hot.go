@@ -97,7 +97,8 @@ func (p *parent) hotRows() (*Section, error) {
 				"Once a flush would be %s MB. %s MB of memory each.",
 			figures.Count(batchRows), figures.Count(float64(p.config.HotFlushes*hotEvery)), p.config.HotFlushes,
 			figures.Significant(once/1e6), figures.Megabytes(hotMemory)),
-		Head: []string{"store", "MB changed", "MB written", "written / changed", "times written a flush", "revisions/s"},
+		Head: []string{"store", "MB changed", "MB written", "written / changed", "times written a flush",
+			"revisions/s"},
 	}
 	for _, h := range s.Hot {
 		times := float64(h.Written) / once

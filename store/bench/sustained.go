@@ -251,7 +251,8 @@ func (s *Section) sustainedTable(c Config) {
 			beside, changed, settling = "writes", figures.Megabytes(r.Changed), figures.Megabytes(r.Settling)
 			amplification = figures.Ratio(float64(r.Written+r.Settling) / float64(max(r.Changed, 1)))
 		}
-		t.Add(r.Subject, beside, figures.Count(r.Gets), figures.Significant(r.P50/1000), figures.Significant(r.P99/1000),
+		t.Add(r.Subject, beside, figures.Count(r.Gets), figures.Significant(r.P50/1000),
+			figures.Significant(r.P99/1000),
 			changed, figures.Megabytes(r.Written), settling, amplification, figures.Megabytes(r.RSS))
 		by[r.Subject+beside] = r
 	}

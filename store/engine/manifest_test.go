@@ -31,7 +31,8 @@ func growStore(t *testing.T, dir string, o Options, lives int) map[string]string
 				size = 3 << 20 // too much for a log
 			}
 			for i := range 20 {
-				key, value := fmt.Sprintf("%02d", (life*7+step*5+i)%60), strings.Repeat(string(rune('a'+life*3+step)), size/20)
+				key, value := fmt.Sprintf("%02d", (life*7+step*5+i)%60),
+					strings.Repeat(string(rune('a'+life*3+step)), size/20)
 				check(t, s.Put(table, []byte(key), []byte(value)))
 				rows[key] = value
 			}

@@ -75,8 +75,9 @@ func checkFinished(files vfs.FS, dir string, readOnly bool) error {
 	case err != nil:
 		return fmt.Errorf("look for an unfinished store: %w", err)
 	case marked:
-		return &store.FormatError{Path: dir, Detail: "a conversion into this folder has not finished (" + unfinishedFile +
-			"); run the same conversion again, or delete the folder"}
+		return &store.FormatError{Path: dir,
+			Detail: "a conversion into this folder has not finished (" + unfinishedFile +
+				"); run the same conversion again, or delete the folder"}
 	case readOnly:
 		return nil
 	}

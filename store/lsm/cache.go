@@ -155,7 +155,8 @@ func (s *cacheShard) find(key []byte, hash uint32) (slot, at int, ok bool) {
 		}
 		at = int(uint32(v)-1) * entryAlign
 		e := s.ring[at:]
-		if n := int(binary.LittleEndian.Uint16(e[8:])); n == len(key) && bytes.Equal(e[entryHeader:entryHeader+n], key) {
+		if n := int(binary.LittleEndian.Uint16(e[8:])); n == len(key) &&
+			bytes.Equal(e[entryHeader:entryHeader+n], key) {
 			return slot, at, true
 		}
 	}

@@ -226,7 +226,8 @@ func (w *world) walk(r store.Reader, t store.Table, model *mergetest.Cursor) {
 	c, err := r.Cursor(t)
 	w.must(err)
 	for got, want := c.First(), model.First(); ; got, want = c.Next(), model.Next() {
-		if got != want || got && (string(c.Key()) != string(model.Key()) || string(c.Value()) != string(model.Value())) {
+		if got != want ||
+			got && (string(c.Key()) != string(model.Key()) || string(c.Value()) != string(model.Value())) {
 			w.t.Fatalf("table %d: row %q=%q, should be %v %v", t, c.Key(), c.Value(), want, model)
 		}
 		if !got {

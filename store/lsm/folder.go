@@ -276,7 +276,8 @@ func (s *Folder) head(get func(key []byte) ([]byte, error)) (head, error) {
 		if sealed.sequence == 0 {
 			return head{}, nil
 		}
-		return head{}, s.lostFlush("flush %d (revision %d) was durable, and no flush is there", sealed.sequence, sealed.revision)
+		return head{}, s.lostFlush("flush %d (revision %d) was durable, and no flush is there",
+			sealed.sequence, sealed.revision)
 	}
 	if err != nil {
 		return head{}, fmt.Errorf("read the head row: %w", err)
@@ -296,7 +297,8 @@ func (s *Folder) head(get func(key []byte) ([]byte, error)) (head, error) {
 		return head{}, &store.VersionError{Path: s.path, Found: v, Known: formatVersion}
 	}
 	if h.sequence < sealed.sequence || h.sequence == sealed.sequence && h.revision != sealed.revision {
-		return head{}, s.lostFlush("flush %d (revision %d) was durable, and the newest that is there is %d (revision %d)",
+		return head{}, s.lostFlush(
+			"flush %d (revision %d) was durable, and the newest that is there is %d (revision %d)",
 			sealed.sequence, sealed.revision, h.sequence, h.revision)
 	}
 	return h, nil
@@ -333,8 +335,8 @@ func (s *Folder) Lists(durable func() (List, error)) {
 	s.list = durable
 }
 
-// listed is how far the list is durable; if that is not known, what was sealed still holds of the list that it names. The
-// caller holds mu.
+// listed is how far the list is durable; if that is not known, what was sealed still holds of the list that it names.
+// The caller holds mu.
 func (s *Folder) listed() (List, error) {
 	if s.list == nil {
 		return s.sealed.list, nil
@@ -438,7 +440,8 @@ func (s *Folder) Room(need int64) error {
 		return fmt.Errorf("ask for free space: %w", &os.PathError{Op: "statfs", Path: s.path, Err: err})
 	}
 	if free := int64(st.Bavail) * st.Bsize; free < need {
-		return &store.FullError{Path: s.dir, Of: store.RoomOnDisk, Need: need, Free: free, Limit: int64(st.Blocks) * st.Bsize}
+		return &store.FullError{Path: s.dir, Of: store.RoomOnDisk, Need: need, Free: free,
+			Limit: int64(st.Blocks) * st.Bsize}
 	}
 	return nil
 }

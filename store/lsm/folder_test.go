@@ -212,7 +212,8 @@ func TestFormat(t *testing.T) {
 		"format":   {append(append([]byte{}, formatKey...), formatRow()...), "00006601000000"},
 		"head":     {append(append([]byte{}, headKey...), head{sequence: 3, revision: 0x1122}.encode()...), "000068" + "0300000000000000" + "2211000000000000"},
 		"seal": {seal{kind: "leveldb", head: head{sequence: 3, revision: 0x1122}}.encode(), "7461726e6c736d00" +
-			"01000000" + "b5987c2c" + "6c6576656c646200" + "0300000000000000" + "2211000000000000" + "0000000000000000"},
+			"01000000" + "b5987c2c" + "6c6576656c646200" + "0300000000000000" + "2211000000000000" +
+			"0000000000000000"},
 	} {
 		if hex.EncodeToString(c.got) != c.want {
 			t.Errorf("%s is %x, should be %s", what, c.got, c.want)
@@ -221,7 +222,8 @@ func TestFormat(t *testing.T) {
 }
 
 func FuzzSeal(f *testing.F) {
-	file := append(seal{kind: "pebble", head: head{sequence: 2, revision: 5}}.encode(), make([]byte, sealSlot-sealSize)...)
+	file := append(seal{kind: "pebble", head: head{sequence: 2, revision: 5}}.encode(),
+		make([]byte, sealSlot-sealSize)...)
 	file = append(file, seal{kind: "pebble", head: head{sequence: 3, revision: 9}}.encode()...)
 	f.Add(file)
 	f.Add(file[:sealSize])

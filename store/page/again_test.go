@@ -102,7 +102,8 @@ func (l *processRun) start(on span) {
 // work makes blocks and checkpoints until some call is the last one. A sync of the
 // store's file may fail before that.
 func (l *processRun) work() {
-	dead := l.kill.Inject(errorfs.Fault{Ops: errorfs.All &^ errorfs.Close, Nth: 1 + l.rand.IntN(60), Ever: true, Err: killed, Part: true})
+	dead := l.kill.Inject(errorfs.Fault{Ops: errorfs.All &^ errorfs.Close, Nth: 1 + l.rand.IntN(60), Ever: true,
+		Err: killed, Part: true})
 	if l.rand.IntN(3) == 0 {
 		l.faulty.Inject(errorfs.Fault{Ops: errorfs.Sync, Path: "state.tarn", Nth: 1 + l.rand.IntN(6), Err: syscall.EIO})
 	}

@@ -83,7 +83,8 @@ func (e *Engine) Checkpoint(im store.Image) (_ store.Checkpoint, err error) {
 // the disk may give back the image of a checkpoint that failed, a newer one has to take its
 // place: a start would prefer it.
 func (e *Engine) isSaved(im store.Image) bool {
-	return len(e.doubtful) == 0 && im.Head == e.image.head && im.Irreversible == e.image.irreversible && e.opts.Mode == e.image.mode &&
+	return len(e.doubtful) == 0 && im.Head == e.image.head && im.Irreversible == e.image.irreversible &&
+		e.opts.Mode == e.image.mode &&
 		e.catalog != nil && bytes.Equal(e.catalog, encodeCatalog(e.tables))
 }
 
@@ -98,7 +99,8 @@ func (e *Engine) freeze(im store.Image) (*checkpoint, error) {
 	}
 	if size > maxRun {
 		return nil, fmt.Errorf(
-			"checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are irreversible: %w",
+			"checkpoint of revision %d: undo data of %d bytes, %d are the most, until more revisions are "+
+				"irreversible: %w",
 			im.Head, size, maxRun, store.ErrFull)
 	}
 	if err := e.findInFile(); err != nil {
@@ -408,7 +410,8 @@ func (e *Engine) noteLoss(err error) bool {
 func (e *Engine) abandon(c *checkpoint) {
 	var lost *syncError
 	if errors.As(c.err, &lost) && (e.spilled || e.opts.Mode == Mapped) {
-		e.failed = fmt.Errorf("%w: changed pages that are not in private memory may be lost: %w", store.ErrFailed, c.err)
+		e.failed = fmt.Errorf("%w: changed pages that are not in private memory may be lost: %w",
+			store.ErrFailed, c.err)
 	}
 	if c.named {
 		e.unprivate(c)

@@ -361,7 +361,8 @@ func (h *history) checkState(s recordfs.State, further bool) error {
 	if found.image.Head > 0 {
 		ok, err := hasLogged(s.FS, o.Dir+"/blocks.log", found.image.Head)
 		if err != nil || !ok {
-			return errors.Join(fmt.Errorf("the block log does not know revision %d of the image", found.image.Head), err)
+			return errors.Join(fmt.Errorf("the block log does not know revision %d of the image", found.image.Head),
+				err)
 		}
 	}
 	if further {

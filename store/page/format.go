@@ -121,7 +121,8 @@ func decodeMeta(path string, page int64, b []byte) (*meta, error) {
 		return nil, &store.VersionError{Path: path, Found: v, Known: formatVersion}
 	}
 	if s := le.Uint32(b[12:]); s != pageSize {
-		return nil, &store.FormatError{Path: path, Detail: fmt.Sprintf("pages of %d bytes, this build has %d", s, pageSize)}
+		return nil, &store.FormatError{Path: path,
+			Detail: fmt.Sprintf("pages of %d bytes, this build has %d", s, pageSize)}
 	}
 	m := &meta{
 		sequence:     le.Uint64(b[16:]),

@@ -134,7 +134,8 @@ func hasLogged(fs vfs.FS, path string, revision uint64) (bool, error) {
 		if _, err := f.ReadAt(b[:], at); err != nil {
 			return false, err
 		}
-		if crc32.ChecksumIEEE(b[:8]) == binary.LittleEndian.Uint32(b[8:]) && binary.LittleEndian.Uint64(b[:]) == revision {
+		if crc32.ChecksumIEEE(b[:8]) == binary.LittleEndian.Uint32(b[8:]) &&
+			binary.LittleEndian.Uint64(b[:]) == revision {
 			return true, nil
 		}
 	}

@@ -87,7 +87,8 @@ func TestAStoreThatDoesNotFitIsNotFilled(t *testing.T) {
 	const tooMuch = 1 << 60
 	for mode, refused := range map[Mode]bool{Mapped: false, MappedPrivate: false, Heap: true, Locked: true} {
 		err := (&memory{path: "state.tarn", mode: mode}).checkBound(tooMuch)
-		if errors.Is(err, store.ErrMemory) != refused || refused && !strings.Contains(err.Error(), "mode "+mode.String()) {
+		if errors.Is(err, store.ErrMemory) != refused ||
+			refused && !strings.Contains(err.Error(), "mode "+mode.String()) {
 			t.Errorf("%s: %v", mode, err)
 		}
 		if err := (&memory{mode: mode}).checkBound(1 << 20); err != nil {

@@ -198,7 +198,8 @@ func (e *Engine) load() (err error) {
 		// this one.
 		var first error
 		if err := e.Verify(func(problem error) { first = cmpError(first, problem) }); err != nil || first != nil {
-			return fmt.Errorf("the newest image of %s is damaged, and the one before it: %w", e.path, cmpError(first, err))
+			return fmt.Errorf("the newest image of %s is damaged, and the one before it: %w",
+				e.path, cmpError(first, err))
 		}
 	}
 	return e.anchor(m)
@@ -287,7 +288,8 @@ func allZero(b []byte) bool {
 // prepareMemory reserves addresses and bitmaps for the limit.
 func (e *Engine) prepareMemory(file vfs.File) (err error) {
 	total := (capacity(e.opts.LimitBytes) + hugePage - 1) &^ (hugePage - 1)
-	if e.mem, err = newMemory(e.path, e.opts.Mode, e.opts.ReadOnly && !e.opts.Mode.Anonymous(), file, total); err != nil {
+	if e.mem, err = newMemory(e.path, e.opts.Mode, e.opts.ReadOnly && !e.opts.Mode.Anonymous(), file,
+		total); err != nil {
 		return err
 	}
 	pages := total >> pageShift

@@ -114,7 +114,8 @@ func (o Options) Validate() error {
 	}
 	bad(o.Dir == "", "no folder given")
 	bad(o.Mode > Locked, "unknown map mode %d", o.Mode)
-	bad(o.LimitBytes < 1<<20 || o.LimitBytes > maxLimit, "limit of %d bytes is not between 1 MiB and 7 TiB", o.LimitBytes)
+	bad(o.LimitBytes < 1<<20 || o.LimitBytes > maxLimit, "limit of %d bytes is not between 1 MiB and 7 TiB",
+		o.LimitBytes)
 	bad(o.LimitBytes%pageSize != 0, "limit of %d bytes is not a multiple of %d", o.LimitBytes, pageSize)
 	bad(o.GuardBytes < 0 || o.GuardBytes >= o.LimitBytes, "guard of %d bytes is not below the limit of %d",
 		o.GuardBytes, o.LimitBytes)

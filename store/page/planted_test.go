@@ -27,7 +27,8 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") == "" {
 		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes a minute")
 	}
-	if out, err := testWith(t, "", "-run=^("+crashTests+"|TestTreeEqualsMap|TestEveryFailedCall)", "-crash.states=20000", "-crash.corruptions=100000", "-tree.ops=6000"); err != nil {
+	if out, err := testWith(t, "", "-run=^("+crashTests+"|TestTreeEqualsMap|TestEveryFailedCall)",
+		"-crash.states=20000", "-crash.corruptions=100000", "-tree.ops=6000"); err != nil {
 		t.Fatalf("without a planted fault: %v\n%s", err, out)
 	}
 	for _, p := range planted {

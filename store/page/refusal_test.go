@@ -123,7 +123,8 @@ func TestInMemoryAModeThatIsNotChosenIsMapped(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Mode = MappedPrivate
-	if _, err := Open(o); err == nil || !strings.HasSuffix(err.Error(), "use mode mapped there, or a folder on a disk") {
+	if _, err := Open(o); err == nil ||
+		!strings.HasSuffix(err.Error(), "use mode mapped there, or a folder on a disk") {
 		t.Errorf("a mode that was chosen: %v", err)
 	}
 }

@@ -25,7 +25,8 @@ func TestACheckpointOfNothingNewWritesNothing(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 		after := e.Stats()
-		if (after.Written.Total() > before.Written.Total()) != writes || (after.Checkpoints > before.Checkpoints) != writes {
+		if (after.Written.Total() > before.Written.Total()) != writes ||
+			(after.Checkpoints > before.Checkpoints) != writes {
 			t.Errorf("%s: %d bytes and %d checkpoints before, %d and %d after", what,
 				before.Written.Total(), before.Checkpoints, after.Written.Total(), after.Checkpoints)
 		}

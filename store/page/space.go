@@ -227,7 +227,8 @@ func decodeFree(b []byte, end uint32, fn func(page, pages uint32)) error {
 		if pages == 0 && skip == 0 {
 			return nil
 		}
-		if skip > uint64(end) || pages == 0 || pages > uint64(end) || at+skip < firstPage || at+skip+pages > uint64(end) {
+		if skip > uint64(end) || pages == 0 || pages > uint64(end) || at+skip < firstPage ||
+			at+skip+pages > uint64(end) {
 			return errors.New("free list names pages outside the file")
 		}
 		fn(uint32(at+skip), uint32(pages))

@@ -25,7 +25,8 @@ func TestUndoNeedsNoRoomOnTheDisk(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/rows of %d bytes", mode, size), func(t *testing.T) {
 				disk := errorfs.New(vfs.OS)
 				o := page.Options{
-					Dir: t.TempDir(), Mode: mode, LimitBytes: 1 << 30, GrowBytes: 2 << 20, PrivateBytes: 24 << 20, FS: disk,
+					Dir: t.TempDir(), Mode: mode, LimitBytes: 1 << 30, GrowBytes: 2 << 20,
+					PrivateBytes: 24 << 20, FS: disk,
 				}
 				undoOnAFullDisk(t, disk, o, size)
 			})

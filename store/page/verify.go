@@ -131,7 +131,8 @@ func (v *verifier) walk(t store.Table, r ref, level int, lo, hi []byte) {
 	}
 	n := v.nodes[level]
 	if _, err := v.engine.view.ReadAt(n.bytes()[:], int64(r.page)<<pageShift); err != nil {
-		v.report(fmt.Errorf("read page %d of %s at offset %d: %w", r.page, v.engine.path, int64(r.page)<<pageShift, err))
+		v.report(fmt.Errorf("read page %d of %s at offset %d: %w", r.page, v.engine.path,
+			int64(r.page)<<pageShift, err))
 		return
 	}
 	if what := n.sound(r.page, r.generation, t, level); what != "" {
@@ -151,8 +152,10 @@ func (v *verifier) walk(t store.Table, r ref, level int, lo, hi []byte) {
 			to = n.key(nil, i+1)
 		}
 		if from != nil && to != nil && bytes.Compare(from, to) >= 0 ||
-			lo != nil && from != nil && bytes.Compare(from, lo) < 0 || hi != nil && to != nil && bytes.Compare(to, hi) > 0 {
-			v.report(corruptPage(v.engine.path, int64(r.page), int64(t), fmt.Sprintf("key of slot %d is out of order", i)))
+			lo != nil && from != nil && bytes.Compare(from, lo) < 0 ||
+			hi != nil && to != nil && bytes.Compare(to, hi) > 0 {
+			v.report(corruptPage(v.engine.path, int64(r.page), int64(t),
+				fmt.Sprintf("key of slot %d is out of order", i)))
 			continue
 		}
 		v.walk(t, n.child(i), level-1, from, to)
@@ -165,10 +168,12 @@ func (v *verifier) leaf(t store.Table, n *node, lo, hi []byte) {
 		last := v.keys[1]
 		if len(last) > 0 && bytes.Compare(key, last) <= 0 || lo != nil && bytes.Compare(key, lo) < 0 ||
 			hi != nil && bytes.Compare(key, hi) >= 0 {
-			v.report(corruptPage(v.engine.path, int64(n.number), int64(t), fmt.Sprintf("key of slot %d is out of order", i)))
+			v.report(corruptPage(v.engine.path, int64(n.number), int64(t),
+				fmt.Sprintf("key of slot %d is out of order", i)))
 		}
 		if n.slot(i).head != head(n.suffix(i)) {
-			v.report(corruptPage(v.engine.path, int64(n.number), int64(t), fmt.Sprintf("head of slot %d is not its key's", i)))
+			v.report(corruptPage(v.engine.path, int64(n.number), int64(t),
+				fmt.Sprintf("head of slot %d is not its key's", i)))
 		}
 		v.keys[0], v.keys[1] = last, key
 		value, run := n.value(i)

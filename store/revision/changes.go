@@ -10,7 +10,9 @@ import (
 
 // Changes finds the changed rows in the head's undo journal, which has each of them once, and
 // reads what they are now.
-func (s *Store) Changes(of func(store.Table) bool, fn func(t store.Table, key, value []byte, present bool) error) error {
+func (s *Store) Changes(
+	of func(store.Table) bool, fn func(t store.Table, key, value []byte, present bool) error,
+) error {
 	if err := s.idle(); err != nil {
 		return err
 	}

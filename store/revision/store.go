@@ -65,7 +65,8 @@ func Open(e store.Engine) (*Store, error) {
 	s := &Store{engine: e, head: im.Head, irreversible: im.Irreversible, undo: im.Undo}
 	for i, t := range e.Tables() {
 		if int(t.ID) != i+1 {
-			return nil, fmt.Errorf("open store: table %q has handle %d, expected %d: %w", t.Name, t.ID, i+1, store.ErrCorrupt)
+			return nil, fmt.Errorf("open store: table %q has handle %d, expected %d: %w",
+				t.Name, t.ID, i+1, store.ErrCorrupt)
 		}
 		if t.Name == idTable {
 			s.ids = t.ID

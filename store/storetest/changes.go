@@ -92,7 +92,8 @@ func sameChanges(got, want map[changedRow]*string) error {
 	}
 	for at, told := range got {
 		if _, ok := want[at]; !ok {
-			return fmt.Errorf("row %s of table %s did not change, is told as %s", quote(at.key), at.table, describe(told, true))
+			return fmt.Errorf("row %s of table %s did not change, is told as %s",
+				quote(at.key), at.table, describe(told, true))
 		}
 	}
 	return nil

@@ -23,7 +23,8 @@ func checkpointPromises() []promise {
 		{name: "close waits for the checkpoint under way", check: closeWaits},
 		{name: "the ledger goes before the image", check: ledgerFirst},
 		{name: "a checkpoint that the ledger fails changes nothing", check: ledgerFails},
-		{name: "the memory bound takes checkpoints", check: memoryBound, kept: func(e Engine) bool { return e.Bounded }},
+		{name: "the memory bound takes checkpoints", check: memoryBound,
+			kept: func(e Engine) bool { return e.Bounded }},
 		{name: "a checkpoint is counted", check: checkpointCounted},
 		{name: "many lives", check: manyLives},
 	}

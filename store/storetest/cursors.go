@@ -132,7 +132,8 @@ func emptyTable(t *testing.T, e Engine) {
 	check := func() {
 		t.Helper()
 		c := x.cursor()
-		for _, moved := range []bool{c.First(), c.Last(), c.Seek([]byte("a")), c.SeekLT([]byte("a")), c.Next(), c.Prev()} {
+		for _, moved := range []bool{c.First(), c.Last(), c.Seek([]byte("a")), c.SeekLT([]byte("a")),
+			c.Next(), c.Prev()} {
 			x.wantAt(c, moved, "")
 		}
 		x.must(c.Close())

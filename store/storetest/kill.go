@@ -20,7 +20,8 @@ func (s *Suite) Kill(t *testing.T) {
 		}
 		t.Logf("kills=%d engine=%s lost=%d %v", o.struck, e.Name, lost, o)
 		if err != nil {
-			t.Fatalf("seed %d: %v\nrepeat with: %s", s.Seed, err, s.replay(t, fmt.Sprintf("-storetest.kills=%d", s.Kills)))
+			t.Fatalf("seed %d: %v\nrepeat with: %s",
+				s.Seed, err, s.replay(t, fmt.Sprintf("-storetest.kills=%d", s.Kills)))
 		}
 	})
 }

@@ -34,7 +34,8 @@ func (x *subject) fillUp(name string, size int) int {
 		wantError(x.t, fmt.Sprintf("put of row %d of %d bytes", n, size), err, store.ErrFull)
 		var full *store.FullError
 		if !errors.As(err, &full) || full.Limit != x.knobs.LimitBytes || full.Need <= 0 || full.Path == "" {
-			x.t.Fatalf("the error is not a FullError with what is needed and the limit of %d: %#v", x.knobs.LimitBytes, err)
+			x.t.Fatalf("the error is not a FullError with what is needed and the limit of %d: %#v",
+				x.knobs.LimitBytes, err)
 		}
 		return n
 	}

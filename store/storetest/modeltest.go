@@ -71,7 +71,8 @@ func (t *counts) add(u counts) {
 }
 
 func (t counts) String() string {
-	return fmt.Sprintf("ops=%d revisions=%d checkpoints=%d reopens=%d views=%d seen_by_reader=%d full=%d failed=%d largest=%dKiB",
+	return fmt.Sprintf(
+		"ops=%d revisions=%d checkpoints=%d reopens=%d views=%d seen_by_reader=%d full=%d failed=%d largest=%dKiB",
 		t.ops, t.revisions, t.checkpoints, t.reopens, t.views, t.seen, t.full, t.failed, t.bytes>>10)
 }
 

@@ -307,7 +307,8 @@ func (o opWait) do(r *run) error {
 		r.acknowledge(c.image)
 		d := r.s.Durable()
 		if d.Head < c.image.irreversible || d.Irreversible < c.image.irreversible {
-			return fmt.Errorf("durable is %+v after a checkpoint of %d, irreversible %d", d, c.image.head, c.image.irreversible)
+			return fmt.Errorf("durable is %+v after a checkpoint of %d, irreversible %d",
+				d, c.image.head, c.image.irreversible)
 		}
 		if c.image.serial == r.serial && d != (store.Durable{Head: c.image.head, Irreversible: c.image.irreversible}) {
 			return fmt.Errorf("durable is %+v right after the checkpoint of %d, irreversible %d",

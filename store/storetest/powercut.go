@@ -25,7 +25,8 @@ func (s *Suite) PowerCut(t *testing.T) {
 	s.each(t, func(t *testing.T, e Engine) {
 		j := job{Role: roleCuts, Engine: e.Name, Dir: t.TempDir(), Seed: s.Seed, Count: s.Cuts}
 		if err := apart(t, j); err != nil {
-			t.Fatalf("seed %d: %v\nrepeat with: %s", s.Seed, err, s.replay(t, fmt.Sprintf("-storetest.cuts=%d", s.Cuts)))
+			t.Fatalf("seed %d: %v\nrepeat with: %s",
+				s.Seed, err, s.replay(t, fmt.Sprintf("-storetest.cuts=%d", s.Cuts)))
 		}
 	})
 }

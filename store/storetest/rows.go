@@ -254,7 +254,8 @@ func deleteRangeBounds(t *testing.T, e Engine) {
 		got, err := list(x, x.rows)
 		x.must(err)
 		if n != c.n || got != c.left {
-			t.Fatalf("from %s to %s: %d deleted, left %q; should be %d, %q", bound(c.from), bound(c.to), n, got, c.n, c.left)
+			t.Fatalf("from %s to %s: %d deleted, left %q; should be %d, %q", bound(c.from), bound(c.to), n,
+				got, c.n, c.left)
 		}
 		x.undo()
 		x.wantRows(all)
@@ -338,7 +339,8 @@ func tablesByName(t *testing.T, e Engine) {
 			found, err := x.Table(name)
 			x.must(err)
 			if again != made[name] || found != made[name] || listed[name] != made[name] {
-				t.Fatalf("handle of %q is %d, then %d, listed as %d; was %d", name, again, found, listed[name], made[name])
+				t.Fatalf("handle of %q is %d, then %d, listed as %d; was %d", name, again, found,
+					listed[name], made[name])
 			}
 		}
 	}

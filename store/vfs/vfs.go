@@ -2,7 +2,8 @@
 // handful of calls, small enough that a test can fail, tear, reorder or forget any
 // of them. It owns the interface, its real implementations, [OS] and [Private], and the order
 // of calls that makes a small file or a name durable, or moves a file to another file
-// system ([WriteDurably], [RenameDurably], [RemoveDurably], [MkdirAll], [MoveDurably]). It never decides what is written.
+// system ([WriteDurably], [RenameDurably], [RemoveDurably], [MkdirAll], [MoveDurably]). It never decides what is
+// written.
 package vfs
 
 import (

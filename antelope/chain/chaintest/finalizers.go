@@ -49,7 +49,8 @@ func (f *finalizer) vote(head *consensus.BlockState) (*finality.Vote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &finality.Vote{Block: s.ID, Strong: decision == finality.StrongVote, Key: f.key.Public(), Signature: signature}, nil
+	return &finality.Vote{Block: s.ID, Strong: decision == finality.StrongVote, Key: f.key.Public(),
+		Signature: signature}, nil
 }
 
 // finalizers are the peers as finalizers: each votes for its head after each block. Votes reach the peers
@@ -84,7 +85,8 @@ func (m *Maker) Finalise(count int) error {
 		policy = f.Append(policy)
 		m.finalizers = append(m.finalizers, &finalizer{key: FinalizerKey(i)})
 	}
-	if _, err := m.Block(SetCode(eosio, FinalityCode()), Action(eosio, types.N("finalize"), eosio, policy)); err != nil {
+	if _, err := m.Block(SetCode(eosio, FinalityCode()),
+		Action(eosio, types.N("finalize"), eosio, policy)); err != nil {
 		return fmt.Errorf("propose finalizers: %w", err)
 	}
 	for range transitionMost {

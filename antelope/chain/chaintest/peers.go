@@ -69,7 +69,8 @@ func NewPeers(count int, seed uint64, open func() (store.Store, error)) (*Peers,
 		actions = append(actions, m.CreateAccount(n))
 		schedule = types.LegacyProducerKey{Producer: n, Key: m.Key.Public()}.Append(schedule)
 	}
-	for _, a := range append(actions, SetCode(eosio, SystemCode()), Action(eosio, types.N("setprods"), eosio, schedule)) {
+	for _, a := range append(actions, SetCode(eosio, SystemCode()),
+		Action(eosio, types.N("setprods"), eosio, schedule)) {
 		t, err := m.Sign(a)
 		if err != nil {
 			return nil, err

@@ -54,7 +54,9 @@ func Told(list []integrity.Finding) (text []string) {
 // or a power cut had ended the repair at any write, the next one would have come to the same
 // files. Damage tells what was done to the files. It returns what the repair found, and how
 // much of that it mended.
-func CutShort(t testing.TB, disk *memfs.FS, verify Verify, seed uint64, damage []string) (found []integrity.Finding, mended int) {
+func CutShort(
+	t testing.TB, disk *memfs.FS, verify Verify, seed uint64, damage []string,
+) (found []integrity.Finding, mended int) {
 	t.Helper()
 	record := recordfs.New(disk)
 	if err := record.Adopt(disk.Paths()...); err != nil {
@@ -70,7 +72,8 @@ func CutShort(t testing.TB, disk *memfs.FS, verify Verify, seed uint64, damage [
 		again := verify(st.FS, st.FS)
 		Mend(t, again)
 		if odd := differing(disk, st.FS); len(odd) > 0 {
-			t.Fatalf("%v\nfirst found %v\nthen %v\nother than without the crash: %v\n%v", damage, Told(found), Told(again), odd, st)
+			t.Fatalf("%v\nfirst found %v\nthen %v\nother than without the crash: %v\n%v",
+				damage, Told(found), Told(again), odd, st)
 		}
 	}
 	return found, mended

@@ -25,7 +25,8 @@ func (s *sides) cleos(t *testing.T, ctx context.Context) {
 	sides[0].pass = func(body string) string { return base64.ReplaceAllString(body, `$1="`) }
 	for _, line := range cleosLines {
 		want, refused := strings.CutPrefix(line, "!")
-		args := strings.Split(strings.NewReplacer("KEY", user.Public().String(), "EXHIBIT", s.exhibit).Replace(want), "|")
+		args := strings.Split(strings.NewReplacer("KEY", user.Public().String(), "EXHIBIT", s.exhibit).Replace(want),
+			"|")
 		var wg sync.WaitGroup
 		for i, r := range sides {
 			wg.Go(func() {

@@ -235,7 +235,8 @@ func npm(t *testing.T, ctx context.Context, script string) func(env []string) *e
 		if err := os.CopyFS(into, os.DirFS("js")); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(ctx, "npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund")
+		cmd := exec.CommandContext(ctx, "npm", "install", "--no-package-lock", "--ignore-scripts",
+			"--no-audit", "--no-fund")
 		cmd.Dir = into
 		return cmd
 	})

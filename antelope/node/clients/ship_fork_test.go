@@ -317,7 +317,8 @@ func TestIndexersSeeTheForksThatNodeosShows(t *testing.T) {
 		t.Logf("%d lines", len(irreversible.lines[1]))
 	})
 	t.Run("a client that has lost blocks", func(t *testing.T) {
-		text, err := json.Marshal(map[string]any{"start_block_num": types.BlockNum(final) + 1, "have_positions": f.lostBlocks()})
+		text, err := json.Marshal(map[string]any{"start_block_num": types.BlockNum(final) + 1,
+			"have_positions": f.lostBlocks()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,8 @@ func newIndexed(t *testing.T, ctx context.Context) (*indexed, *oracle.Peer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours := oracle.Executable{Name: "tarn", Path: self, Args: []string{"nodeos"}, Env: append(os.Environ(), asNodeos+"=1")}
+	ours := oracle.Executable{Name: "tarn", Path: self, Args: []string{"nodeos"},
+		Env: append(os.Environ(), asNodeos+"=1")}
 	return &indexed{names: [2]string{"tarn", "nodeos"}, ship: [2]string(ports),
 		programs: [2]oracle.Executable{ours, p.Nodeos()}}, p
 }
@@ -109,7 +110,8 @@ func (x *indexed) words(t *testing.T, run func(env []string) *exec.Cmd, env ...s
 	var wg sync.WaitGroup
 	for i := range x.nodes {
 		wg.Go(func() {
-			x.listen(t, i, run(append(os.Environ(), env...)), func(line []byte) { out[i] = append(out[i], bytes.Clone(line)) })
+			x.listen(t, i, run(append(os.Environ(), env...)),
+				func(line []byte) { out[i] = append(out[i], bytes.Clone(line)) })
 		})
 	}
 	wg.Wait()

@@ -152,7 +152,8 @@ func (b *boot) policy() ([]types.Action, error) {
 
 // block makes the next block, with a transaction of each list of actions.
 func (b *boot) block(activations []types.Checksum256, transactions ...[]types.Action) error {
-	start := execute.Start{Time: b.chain.Head().Header.Timestamp + 1, Activations: activations, Status: execute.Incomplete}
+	start := execute.Start{Time: b.chain.Head().Header.Timestamp + 1, Activations: activations,
+		Status: execute.Incomplete}
 	if err := b.chain.StartBlock(start); err != nil {
 		return err
 	}

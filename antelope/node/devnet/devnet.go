@@ -145,8 +145,10 @@ const fleetName = "devnet"
 // replicaArgs are the arguments of a replica.
 func (o *Options) replicaArgs(r playground.Replica) []string {
 	return []string{
-		"replica", "nodeos", "--config-dir", r.Dir, "--data-dir", filepath.Join(r.Dir, dataDir), "--http-server-address", r.HTTP,
-		"--plugin", "eosio::chain_api_plugin", anyHost, "--fleet-server", "nats://" + playground.Reachable(o.Fleet), "--fleet-name", fleetName,
+		"replica", "nodeos", "--config-dir", r.Dir, "--data-dir", filepath.Join(r.Dir, dataDir),
+		"--http-server-address", r.HTTP,
+		"--plugin", "eosio::chain_api_plugin", anyHost, "--fleet-server", "nats://" + playground.Reachable(o.Fleet),
+		"--fleet-name", fleetName,
 		fullDisk,
 	}
 }

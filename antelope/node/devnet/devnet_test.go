@@ -229,8 +229,10 @@ func (d *devnet) transfer(amount int64) {
 		}
 	}
 	d.ask("/v1/chain/send_transaction2",
-		fmt.Sprintf(`{"return_failure_trace":true,"retry_trx":false,"transaction":{"signatures":[%q],"compression":"none",`+
-			`"packed_context_free_data":"","packed_trx":%q}}`, signature, hex.EncodeToString(trx.Append(nil))), &sent)
+		fmt.Sprintf(
+			`{"return_failure_trace":true,"retry_trx":false,"transaction":{"signatures":[%q],"compression":"none",`+
+				`"packed_context_free_data":"","packed_trx":%q}}`, signature, hex.EncodeToString(trx.Append(nil))),
+		&sent)
 	if sent.Processed.Receipt.Status != "executed" {
 		d.t.Fatalf("the transfer: %+v", sent)
 	}

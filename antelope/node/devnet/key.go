@@ -85,7 +85,8 @@ func openKeys(path string, savanna bool) (*keyring, error) {
 	}
 	if savanna && k.finalizer() == nil {
 		return nil, fmt.Errorf(
-			"%s has no finalizer's key: the chain of this folder was made without --savanna; make another with --dir", path)
+			"%s has no finalizer's key: the chain of this folder was made without --savanna; make another with --dir",
+			path)
 	}
 	return k, nil
 }
@@ -105,7 +106,8 @@ func makeKeys(path string, savanna bool) (*keyring, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.pairs = append(k.pairs, keyPair{Account: account, Public: key.Public().String(), Private: key.Text(), key: key})
+		k.pairs = append(k.pairs,
+			keyPair{Account: account, Public: key.Public().String(), Private: key.Text(), key: key})
 	}
 	text, err := json.MarshalIndent(k.pairs, "", "  ")
 	if err != nil {

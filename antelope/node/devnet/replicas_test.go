@@ -54,7 +54,8 @@ func TestReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(d.out.String(), "http://"+replicas[1].HTTP) || !strings.Contains(d.out.String(), "fleet status") {
+	if !strings.Contains(d.out.String(), "http://"+replicas[1].HTTP) ||
+		!strings.Contains(d.out.String(), "fleet status") {
 		t.Errorf("the guide says nothing of replicas:\n%s", d.out)
 	}
 	beside := func(r playground.Replica) *devnet {

@@ -192,7 +192,8 @@ func compare(args []string, out io.Writer) error {
 	different := 0
 	for _, dir := range flags.Args() {
 		start := time.Now()
-		if err := oracle.Compare(dir, o, chain.Options{Options: execute.Options{ForceAllChecks: *all}}, out); err != nil {
+		if err := oracle.Compare(dir, o, chain.Options{Options: execute.Options{ForceAllChecks: *all}},
+			out); err != nil {
 			fmt.Fprintln(out, err)
 			different++
 			continue

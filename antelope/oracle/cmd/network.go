@@ -135,5 +135,6 @@ func (n *networking) kill(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return network.Kill(ctx, c, n.tarn, n.nodeos, network.Kills{Count: n.rounds, Most: n.most, Seed: n.seed}, dir, n.out)
+	return network.Kill(ctx, c, n.tarn, n.nodeos, network.Kills{Count: n.rounds, Most: n.most, Seed: n.seed}, dir,
+		n.out)
 }

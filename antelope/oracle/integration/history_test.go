@@ -91,7 +91,8 @@ func TestStatusesAreListsThatTestsCanRead(t *testing.T) {
 				Head position `json:"head"`
 			} `json:"get_status_result_v0"`
 		}
-		if err := json.Unmarshal(out.Bytes(), &answers); err != nil || len(answers) != 3 || answers[2].Status.Head.Num != 7 {
+		if err := json.Unmarshal(out.Bytes(), &answers); err != nil || len(answers) != 3 ||
+			answers[2].Status.Head.Num != 7 {
 			t.Errorf("%s: %v", out.String(), err)
 		}
 		var words []struct {

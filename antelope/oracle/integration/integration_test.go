@@ -35,7 +35,8 @@ set_tests_properties(first PROPERTIES TIMEOUT 50 ENVIRONMENT "A=ON")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(tests) != 4 || tests[0].command != "tests/first.py -v -n 2" || !slices.Equal(tests[0].env, []string{"A=ON"}) ||
+	if len(tests) != 4 || tests[0].command != "tests/first.py -v -n 2" ||
+		!slices.Equal(tests[0].env, []string{"A=ON"}) ||
 		tests[2].command != "tests/long.py -v --activate-if" || tests[3].command != "tests/quick.py" {
 		t.Errorf("%+v", tests)
 	}

@@ -68,7 +68,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var s settings
 	flags := flag.NewFlagSet("integration", flag.ContinueOnError)
 	of := flags.String("of", leap.name, "whose tests: leap or spring")
-	flags.StringVar(&s.checkout, "checkout", "", "checkout of Leap 5.0.3 or Spring 1.2.2 (default $TARN_LEAP or $TARN_SPRING)")
+	flags.StringVar(&s.checkout, "checkout", "",
+		"checkout of Leap 5.0.3 or Spring 1.2.2 (default $TARN_LEAP or $TARN_SPRING)")
 	flags.StringVar(&s.build, "build", "", "folder that is made into what a build looks like; logs go there too "+
 		"(default leap-build or spring-build in the folder of temporary files)")
 	flags.StringVar(&s.tarn, "tarn", "", "the program under test; built from here if empty")
@@ -181,7 +182,8 @@ func (s *settings) runOne(ctx context.Context, t test) error {
 		return err
 	}
 	defer log.Close()
-	cmd := isolatedCommand(ctx, append([]string{"env", "PYTHONUNBUFFERED=1"}, append(t.env, strings.Fields(t.command)...)...))
+	cmd := isolatedCommand(ctx,
+		append([]string{"env", "PYTHONUNBUFFERED=1"}, append(t.env, strings.Fields(t.command)...)...))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = s.build, log, log
 	err = cmd.Run()
 	if ctx.Err() != nil {

@@ -10,7 +10,8 @@ type release struct {
 }
 
 var (
-	leap   = release{name: "leap", title: "Leap 5.0.3", variable: "TARN_LEAP", tool: "leap-util", requests: "-version=0"}
+	leap = release{name: "leap", title: "Leap 5.0.3", variable: "TARN_LEAP", tool: "leap-util",
+		requests: "-version=0"}
 	spring = release{name: "spring", title: "Spring 1.2.2", variable: "TARN_SPRING", tool: "spring-util",
 		requests: "-version=1"}
 )

@@ -51,7 +51,8 @@ func ofState() (list []question) {
 }
 
 // nodesOwn are members of get_info that are the node's, not the chain's.
-var nodesOwn = []string{"server_version", "server_version_string", "server_full_version_string", "earliest_available_block_num"}
+var nodesOwn = []string{"server_version", "server_version_string", "server_full_version_string",
+	"earliest_available_block_num"}
 
 // own tells whether a difference is one of the nodes, and not of their programs. Votes are remembered as long
 // as a node runs.

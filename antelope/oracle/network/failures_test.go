@@ -37,7 +37,8 @@ type failed struct {
 // measured are values that depend on the time or the processor, or on what is signed, which
 // names the time.
 var measured = map[string]*regexp.Regexp{
-	"now": timeText, "deadline": timeText, "start": timeText, "pending_block_time": timeText, "reference_time": timeText,
+	"now": timeText, "deadline": timeText, "start": timeText, "pending_block_time": timeText,
+	"reference_time": timeText,
 	"trx.expiration": timeText, "e": timeText, "bt": timeText,
 	"billing_timer": regexp.MustCompile(`^\d+$`), "id": regexp.MustCompile(`^"[0-9a-f]{64}"$`),
 	"trx":           regexp.MustCompile(`^\{"expiration":.*,"transaction_extensions":\[\]\}$`),
@@ -176,7 +177,8 @@ func TestFailuresSayWhatThoseOfNodeosSay(t *testing.T) {
 		for call, path := range oracle.FailureCalls[:2] {
 			want, got := answerOf(t, theirs, call), answerOf(t, ours, call)
 			if got != want || ours.Status[call] != theirs.Status[call] {
-				t.Errorf("%s, %s: %d\n%s\nnodeos: %d\n%s", theirs.Name, path, ours.Status[call], got, theirs.Status[call], want)
+				t.Errorf("%s, %s: %d\n%s\nnodeos: %d\n%s", theirs.Name, path, ours.Status[call], got,
+					theirs.Status[call], want)
 			}
 			kinds[exceptionName.FindString(want)] = true
 		}

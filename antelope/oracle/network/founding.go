@@ -64,7 +64,8 @@ func deploy(account types.Name, c contracts.Contract) ([]types.Action, error) {
 func (q *Quorum) system(ctx context.Context, contract string, name string, data []byte) error {
 	list := []types.Action{chaintest.Action(eosio, types.N(name), eosio, data)}
 	if contract != q.runs {
-		c := map[string]contracts.Contract{"boot": contracts.Boot(), "bios": contracts.Bios(), "finalizers": contracts.Finalizers()}[contract]
+		c := map[string]contracts.Contract{"boot": contracts.Boot(), "bios": contracts.Bios(),
+			"finalizers": contracts.Finalizers()}[contract]
 		before, err := deploy(eosio, c)
 		if err != nil {
 			return err
@@ -143,7 +144,8 @@ func (q *Quorum) Schedule(ctx context.Context, members ...*Member) error {
 	list := serial.AppendCount(nil, len(members))
 	for _, m := range members {
 		p := types.ProducerAuthority{Producer: m.Producer()}
-		p.Authority = types.BlockSigningAuthority{Threshold: 1, Keys: []types.KeyWeight{{Key: q.Key.Public(), Weight: 1}}}
+		p.Authority = types.BlockSigningAuthority{Threshold: 1,
+			Keys: []types.KeyWeight{{Key: q.Key.Public(), Weight: 1}}}
 		list = p.Append(list)
 	}
 	return q.system(ctx, "bios", "setprods", list)

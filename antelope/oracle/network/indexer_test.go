@@ -147,8 +147,10 @@ func compareHistories(t *testing.T, x *indexer, want, got []kept, name string) {
 	finality := 0
 	for i, w := range want {
 		g := got[i]
-		for _, c := range [][3]string{{"this_block", string(w.ThisBlock), string(g.ThisBlock)}, {"prev_block", string(w.PrevBlock), string(g.PrevBlock)},
-			{"block", w.Block, g.Block}, {"traces", w.Traces, g.Traces}, {"deltas", w.Deltas, g.Deltas}, {"finality_data", w.Finality, g.Finality}} {
+		for _, c := range [][3]string{{"this_block", string(w.ThisBlock), string(g.ThisBlock)},
+			{"prev_block", string(w.PrevBlock), string(g.PrevBlock)},
+			{"block", w.Block, g.Block}, {"traces", w.Traces, g.Traces}, {"deltas", w.Deltas, g.Deltas},
+			{"finality_data", w.Finality, g.Finality}} {
 			if c[1] == c[2] {
 				continue
 			}

@@ -33,7 +33,8 @@ const agreeTime = 3 * time.Minute
 // come to the same head and state. Folders are made in dir; it says what it sees.
 // The chain's schedule must have as many producers as there are nodes.
 func Partition(
-	ctx context.Context, c *Chain, list []oracle.Executable, producers []string, p Partitions, dir string, say io.Writer,
+	ctx context.Context, c *Chain, list []oracle.Executable, producers []string, p Partitions, dir string,
+	say io.Writer,
 ) error {
 	fmt.Fprintf(say, "partitions: seed %d\n", p.Seed)
 	m := &mesh{chain: c, say: say, random: rand.New(rand.NewPCG(p.Seed, 3))}

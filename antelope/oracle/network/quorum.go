@@ -58,7 +58,8 @@ func (m *Member) Producer() types.Name { return types.N("producer" + m.Name[:1])
 // Finalizers are all that the member has the keys of, as a policy has them.
 func (m *Member) Finalizers() (list []types.Finalizer) {
 	for i := range m.Finalizes {
-		list = append(list, types.Finalizer{Description: fmt.Sprintf("finalizer%s%d", m.Name[:1], i), Weight: 1, Key: m.vote(i).Public()})
+		list = append(list, types.Finalizer{Description: fmt.Sprintf("finalizer%s%d", m.Name[:1], i), Weight: 1,
+			Key: m.vote(i).Public()})
 	}
 	return list
 }

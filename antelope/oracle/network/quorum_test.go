@@ -91,7 +91,8 @@ func TestOneFollowsTheOtherThroughTheChange(t *testing.T) {
 	ours, theirs := spring(t)
 	for _, list := range [][]oracle.Executable{{theirs, ours}, {ours, theirs}} {
 		t.Run(fmt.Sprintf("%s follows %s", list[1].Name, list[0].Name), func(t *testing.T) {
-			q := newQuorum(t, Place{Program: list[0], Finalizes: 1, Records: true}, Place{Program: list[1], Records: true})
+			q := newQuorum(t, Place{Program: list[0], Finalizes: 1, Records: true},
+				Place{Program: list[1], Records: true})
 			change(t, q)
 			if err := q.blocks(t.Context(), 8); err != nil {
 				t.Fatal(err)
@@ -134,7 +135,8 @@ func finalise(t *testing.T, q *Quorum) {
 	if err != nil {
 		for _, m := range q.Members() {
 			i, why := m.Info(t.Context())
-			t.Logf("%s: head %d, irreversible %d, %v; its log ends:\n%s", m.Name, i.HeadNum, i.Irreversible, why, m.LogEnd())
+			t.Logf("%s: head %d, irreversible %d, %v; its log ends:\n%s", m.Name, i.HeadNum, i.Irreversible,
+				why, m.LogEnd())
 		}
 		t.Fatal(err)
 	}
@@ -236,7 +238,8 @@ func sameSnapshots(t *testing.T, q *Quorum) {
 	must(t, err)
 	num := i.HeadNum + 6
 	for _, m := range q.Members() {
-		must(t, m.Call(t.Context(), "/v1/producer/schedule_snapshot", map[string]any{"start_block_num": num, "end_block_num": num}, nil))
+		must(t, m.Call(t.Context(),
+			"/v1/producer/schedule_snapshot", map[string]any{"start_block_num": num, "end_block_num": num}, nil))
 	}
 	must(t, q.Final(t.Context(), num+4, time.Minute))
 	var first []byte

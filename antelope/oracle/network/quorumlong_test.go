@@ -11,7 +11,8 @@ import (
 	"tarn/antelope/types"
 )
 
-var quorumFlag = flag.Duration("network.quorum", 0, "how long nodes of both programs finalize a chain under kills, cut links and changes; 0 for not at all")
+var quorumFlag = flag.Duration("network.quorum", 0,
+	"how long nodes of both programs finalize a chain under kills, cut links and changes; 0 for not at all")
 
 // storm is a chain that both programs finalize while a seed chooses what happens to them.
 type storm struct {
@@ -87,7 +88,8 @@ func TestBothFinaliseThroughAStorm(t *testing.T) {
 	number := seed()
 	t.Logf("seed %d", number)
 	both := func(p Place) Place { p.Produces, p.Finalizes, p.Records = true, finalizersEach, true; return p }
-	q := newQuorum(t, both(Place{Program: theirs}), both(Place{Program: ours}), both(Place{Program: theirs}), both(Place{Program: ours}))
+	q := newQuorum(t, both(Place{Program: theirs}), both(Place{Program: ours}), both(Place{Program: theirs}),
+		both(Place{Program: ours}))
 	s := &storm{t, q, rand.New(rand.NewPCG(number, 5))}
 	change(t, q)
 	must(t, q.Schedule(t.Context(), q.Members()...))

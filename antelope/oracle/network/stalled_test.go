@@ -94,5 +94,6 @@ func answer(t *testing.T, q *Quorum, m *Member, number int) string {
 	if err := json.Unmarshal(body, &a); err != nil {
 		t.Fatalf("%s: %v: %s", m.Name, err, body)
 	}
-	return fmt.Sprintf("answers %d, in block %d after the head, %s", status, a.Processed.Num-info.HeadNum, a.Processed.Time)
+	return fmt.Sprintf("answers %d, in block %d after the head, %s", status, a.Processed.Num-info.HeadNum,
+		a.Processed.Time)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Where SAVANNA is active the snapshots of both programs are the same after each block, before a chain goes over to
-// Savanna's rules and while it does, and so are the hashes. Each program goes on from what the other wrote after a block
-// before the genesis block, and after the last block before the proper ones.
+// Savanna's rules and while it does, and so are the hashes. Each program goes on from what the other wrote after a
+// block before the genesis block, and after the last block before the proper ones.
 func TestSnapshotsOfTheChangePassBetweenThem(t *testing.T) {
 	ours, theirs := spring(t)
 	dir := t.TempDir()
@@ -51,7 +51,8 @@ func TestSnapshotsOfTheChangePassBetweenThem(t *testing.T) {
 		}
 	}
 	if older < first || before < older {
-		t.Fatalf("the chain changed its rules after blocks %d and %d, and the snapshots are from block %d on", older, before, first)
+		t.Fatalf("the chain changed its rules after blocks %d and %d, and the snapshots are from block %d on",
+			older, before, first)
 	}
 	for _, from := range []uint32{older, before} {
 		for i, program := range []oracle.Executable{theirs, ours} { // each from the other's

@@ -29,7 +29,8 @@ func (q *Quorum) goOver(ctx context.Context) error {
 		return err
 	}
 	activate := types.N("activate")
-	for _, name := range []string{"DISABLE_DEFERRED_TRXS_STAGE_1", "DISABLE_DEFERRED_TRXS_STAGE_2", "BLS_PRIMITIVES2", "SAVANNA"} {
+	for _, name := range []string{"DISABLE_DEFERRED_TRXS_STAGE_1", "DISABLE_DEFERRED_TRXS_STAGE_2",
+		"BLS_PRIMITIVES2", "SAVANNA"} {
 		i := slices.IndexFunc(features, func(f oracle.Feature) bool { return f.Name() == name })
 		if i < 0 {
 			return fmt.Errorf("%s has no feature %s", first.Name, name)
@@ -94,7 +95,8 @@ func worked(t *testing.T, p *oracle.Peer, w oracle.Workload, number uint64) {
 		if err := q.Again(t.Context(), m, "--replay-blockchain"); err != nil {
 			return err
 		}
-		if err := await(t.Context(), "common head", agreeTime, func() (bool, error) { return q.level(t.Context()) }); err != nil {
+		if err := await(t.Context(), "common head", agreeTime,
+			func() (bool, error) { return q.level(t.Context()) }); err != nil {
 			return err
 		}
 		again, err := stateOf(t.Context(), m.Node)

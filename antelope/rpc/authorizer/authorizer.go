@@ -118,7 +118,8 @@ func (x *Index) appendAction(list []entry, a *types.Action) []entry {
 // active changes permissions without an action.
 func (x *Index) Accepted(b *consensus.BlockState) {
 	active := b.ActiveSchedule.Producers
-	if slices.EqualFunc(active, x.producers, func(p types.ProducerAuthority, n types.Name) bool { return p.Producer == n }) {
+	if slices.EqualFunc(active, x.producers,
+		func(p types.ProducerAuthority, n types.Name) bool { return p.Producer == n }) {
 		return
 	}
 	x.producers = x.producers[:0]
@@ -194,7 +195,9 @@ func (x *Index) find(hash uint64) (list []state.PermissionKey) {
 // Accounts returns the permissions that name accounts or keys in a view, in the order
 // of what they name, then of weights and of their ids, as nodeos has them. The index
 // must have been told of the view's block.
-func (x *Index) Accounts(v *state.View, levels []types.PermissionLevel, keys []types.PublicKey) ([]rpc.Authorized, error) {
+func (x *Index) Accounts(
+	v *state.View, levels []types.PermissionLevel, keys []types.PublicKey,
+) ([]rpc.Authorized, error) {
 	levels, keys = slices.Clone(levels), slices.Clone(keys)
 	slices.SortFunc(levels, types.PermissionLevel.Compare)
 	slices.SortFunc(keys, types.PublicKey.Compare)
@@ -217,9 +220,11 @@ func (x *Index) Accounts(v *state.View, levels []types.PermissionLevel, keys []t
 }
 
 func (x *Index) byAccount(v *state.View, l types.PermissionLevel) ([]rpc.Authorized, error) {
-	return x.shares(v, maphash.Comparable(x.seed, l.Actor), func(list []rpc.Authorized, a *types.Authority) []rpc.Authorized {
+	return x.shares(v, maphash.Comparable(x.seed, l.Actor), func(list []rpc.Authorized,
+		a *types.Authority) []rpc.Authorized {
 		for i := range a.Accounts {
-			if p := &a.Accounts[i].Permission; p.Actor == l.Actor && (l.Permission == 0 || p.Permission == l.Permission) {
+			if p := &a.Accounts[i].Permission; p.Actor == l.Actor &&
+				(l.Permission == 0 || p.Permission == l.Permission) {
 				list = append(list, rpc.Authorized{ByAccount: p, Weight: a.Accounts[i].Weight})
 			}
 		}
@@ -240,7 +245,9 @@ func (x *Index) byKey(v *state.View, k types.PublicKey) ([]rpc.Authorized, error
 
 // shares returns, sorted, what find appends for the authorities of the permissions
 // that a hash leads to.
-func (x *Index) shares(v *state.View, hash uint64, find func([]rpc.Authorized, *types.Authority) []rpc.Authorized) ([]rpc.Authorized, error) {
+func (x *Index) shares(
+	v *state.View, hash uint64, find func([]rpc.Authorized, *types.Authority) []rpc.Authorized,
+) ([]rpc.Authorized, error) {
 	var permissions []*state.Permission
 	for _, k := range x.find(hash) {
 		p, err := v.Permissions.Get(k)

@@ -35,11 +35,12 @@ func newLedger(t testing.TB) *ledger {
 	st, err := revision.Open(rows)
 	l.must(err)
 	t.Cleanup(func() { st.Close() })
-	l.m, err = chaintest.New(st, chain.Options{Hooks: chain.Hooks{Applied: func(trace *types.TransactionTrace, _ *execute.Candidate) {
-		if l.x != nil {
-			l.x.Applied(trace)
-		}
-	}}})
+	l.m, err = chaintest.New(st,
+		chain.Options{Hooks: chain.Hooks{Applied: func(trace *types.TransactionTrace, _ *execute.Candidate) {
+			if l.x != nil {
+				l.x.Applied(trace)
+			}
+		}}})
 	l.must(err)
 	t.Cleanup(func() { l.m.Chain.Close() })
 	l.must(l.m.Chain.Publish())
@@ -69,7 +70,8 @@ func key(n byte) types.PublicKey {
 }
 
 func update(account, permission, parent string, a types.Authority) types.Action {
-	d := types.UpdateAuth{Account: types.N(account), Permission: types.N(permission), Parent: types.N(parent), Authority: a}
+	d := types.UpdateAuth{Account: types.N(account), Permission: types.N(permission),
+		Parent: types.N(parent), Authority: a}
 	x := chaintest.Action(types.N("eosio"), types.N("updateauth"), types.N(account), d.Append(nil))
 	return x
 }
@@ -118,7 +120,9 @@ func TestPermissionsAreFoundByWhatTheyName(t *testing.T) {
 	l := newLedger(t)
 	l.expect("eosio@owner by key 1/1, eosio@active by key 1/1", nil, l.m.Key.Public())
 	l.block(l.m.CreateAccount(types.N("alice")), l.m.CreateAccount(types.N("bob")))
-	l.expect("eosio@owner by key 1/1, eosio@active by key 1/1, alice@owner by key 1/1, alice@active by key 1/1, bob@owner by key 1/1, bob@active by key 1/1", nil, l.m.Key.Public())
+	l.expect(
+		"eosio@owner by key 1/1, eosio@active by key 1/1, alice@owner by key 1/1, alice@active by key 1/1, bob@owner by key 1/1, bob@active by key 1/1",
+		nil, l.m.Key.Public())
 	bob := func(permission string, weight uint16) types.PermissionLevelWeight {
 		return types.PermissionLevelWeight{Permission: level("bob", permission)[0], Weight: weight}
 	}
@@ -127,7 +131,8 @@ func TestPermissionsAreFoundByWhatTheyName(t *testing.T) {
 	l.expect("alice@pay by key 1/1", nil, key(1))
 	l.expect("alice@play by key 2/1, alice@pay by key 3/1", nil, key(2), key(2))
 	l.expect("alice@play by {bob,active} 1/1, alice@pay by {bob,active} 2/1", level("bob", "active"))
-	l.expect("alice@play by {bob,active} 1/1, alice@pay by {bob,active} 2/1, alice@play by {bob,owner} 1/1", level("bob", ""))
+	l.expect("alice@play by {bob,active} 1/1, alice@pay by {bob,active} 2/1, alice@play by {bob,owner} 1/1",
+		level("bob", ""))
 	l.expect("", level("alice", ""), key(9))
 	d := types.DeleteAuth{Account: types.N("alice"), Permission: types.N("pay")}
 	l.block(chaintest.Action(types.N("eosio"), types.N("deleteauth"), types.N("alice"), d.Append(nil)))
@@ -158,10 +163,13 @@ func TestProducersAreFoundOnceTheyAreActive(t *testing.T) {
 	head := *l.m.Chain.Head()
 	header := *head.HeaderState
 	head.HeaderState = &header
-	header.ActiveSchedule = &types.ProducerSchedule{Version: 1, Producers: []types.ProducerAuthority{{Producer: types.N("bob")}, {Producer: types.N("eosio")}}}
+	header.ActiveSchedule = &types.ProducerSchedule{Version: 1,
+		Producers: []types.ProducerAuthority{{Producer: types.N("bob")}, {Producer: types.N("eosio")}}}
 	l.x.Accepted(&head)
 	l.expect("", level("bob", "")) // the state does not say so
-	l.expect("eosio.prods@active by {eosio,active} 1/1, eosio.prods@prod.major by {eosio,active} 1/1, eosio.prods@prod.minor by {eosio,active} 1/1", level("eosio", "active"))
+	l.expect(
+		"eosio.prods@active by {eosio,active} 1/1, eosio.prods@prod.major by {eosio,active} 1/1, eosio.prods@prod.minor by {eosio,active} 1/1",
+		level("eosio", "active"))
 }
 
 // Many accounts, so that runs are merged: each is found, and an index that is made

@@ -31,7 +31,8 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		l.refuse(w, BadTarget, 0)
 		return
 	}
-	if local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr); !s.endpoints[r.RequestURI].anyHost() && !l.allows(r.Host, local) {
+	if local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr); !s.endpoints[r.RequestURI].anyHost() &&
+		!l.allows(r.Host, local) {
 		l.refuse(w, BadHost, 0)
 		return
 	}
@@ -137,7 +138,8 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 	if e.Text {
 		w.Header()["Content-Type"] = textType
 	}
-	status, answer, ok := s.handle(e, &Request{Context: r.Context(), Target: r.RequestURI, Body: body, Categories: l.categories, server: s}, s.buffer())
+	status, answer, ok := s.handle(e, &Request{Context: r.Context(), Target: r.RequestURI, Body: body,
+		Categories: l.categories, server: s}, s.buffer())
 	if err := r.Body.Close(); err != nil {
 		s.opt.Log.Debug("close the body of a request", "error", err)
 	}
@@ -206,8 +208,8 @@ func (l *listener) write(w http.ResponseWriter, status int, body []byte) {
 	}
 }
 
-// Answer answers a request that came by another way than HTTP, as an address would that serves categories. What it takes
-// counts for no client. It returns when ctx ends, at the latest.
+// Answer answers a request that came by another way than HTTP, as an address would that serves categories. What it
+// takes counts for no client. It returns when ctx ends, at the latest.
 func (s *Server) Answer(ctx context.Context, target, body string, c Category) (status int, answer []byte) {
 	e := s.endpoints[target]
 	if e == nil || e.Category&c == 0 {

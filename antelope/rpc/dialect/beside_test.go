@@ -20,7 +20,8 @@ import (
 const allNetHTTP = 1 << 20
 
 func post(path, body string, headers ...string) string {
-	lines := append([]string{"POST " + path + " HTTP/1.1", "Host: $host", fmt.Sprintf("Content-Length: %d", len(body))}, headers...)
+	lines := append([]string{"POST " + path + " HTTP/1.1", "Host: $host", fmt.Sprintf("Content-Length: %d", len(body))},
+		headers...)
 	return strings.Join(lines, "\r\n") + "\r\n\r\n" + body
 }
 
@@ -31,31 +32,64 @@ const dripping = "POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 10\r\n\r
 func attacks() []string {
 	good := post("/echo", "hello")
 	list := []string{
-		good, good + good + good, good + good[:20] + "|" + good[20:], post("/echo", ""), post("/hidden", "x"), post("/text", "x"), post("/no/such", "x"),
-		post("/echo?x", "x"), post("/echo/..", ""), post("/../echo", ""), post("//echo", ""), post("/%65cho", ""), post("http://$host/echo", "x"), post("*", ""), post("echo", ""),
+		good, good + good + good, good + good[:20] + "|" + good[20:], post("/echo", ""), post("/hidden", "x"),
+		post("/text", "x"), post("/no/such", "x"),
+		post("/echo?x", "x"), post("/echo/..", ""), post("/../echo", ""), post("//echo", ""), post("/%65cho", ""),
+		post("http://$host/echo", "x"), post("*", ""), post("echo", ""),
 		// Methods, versions, what keeps and what ends a connection.
-		"GET /echo HTTP/1.1\r\nHost: $host\r\n\r\n", "GET /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 5\r\n\r\nhello", "GET /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 0\r\n\r\n",
-		"POST /echo HTTP/1.1\r\nHost: $host\r\n\r\n", "OPTIONS /echo HTTP/1.1\r\nHost: $host\r\n\r\n", "PUT /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 1\r\n\r\nx",
-		"get /echo HTTP/1.1\r\nHost: $host\r\n\r\n", "POST /echo\r\n\r\n", "POST /echo HTTP/1.0\r\nContent-Length: 1\r\n\r\nx", "POST /echo HTTP/1.0\r\nHost: $host\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx",
-		"POST /echo HTTP/2.0\r\nHost: $host\r\nContent-Length: 1\r\n\r\nx", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "POST  /echo HTTP/1.1\r\nHost: $host\r\n\r\n",
-		post("/echo", "x", "Connection: close"), post("/echo", "x", "Connection: Keep-Alive"), post("/echo", "x", "Connection: upgrade", "Upgrade: websocket"), post("/no", "x", "Connection: close"),
+		"GET /echo HTTP/1.1\r\nHost: $host\r\n\r\n",
+		"GET /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 5\r\n\r\nhello",
+		"GET /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 0\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\n\r\n", "OPTIONS /echo HTTP/1.1\r\nHost: $host\r\n\r\n",
+		"PUT /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 1\r\n\r\nx",
+		"get /echo HTTP/1.1\r\nHost: $host\r\n\r\n", "POST /echo\r\n\r\n",
+		"POST /echo HTTP/1.0\r\nContent-Length: 1\r\n\r\nx",
+		"POST /echo HTTP/1.0\r\nHost: $host\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx",
+		"POST /echo HTTP/2.0\r\nHost: $host\r\nContent-Length: 1\r\n\r\nx", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"POST  /echo HTTP/1.1\r\nHost: $host\r\n\r\n",
+		post("/echo", "x", "Connection: close"), post("/echo", "x", "Connection: Keep-Alive"),
+		post("/echo", "x", "Connection: upgrade", "Upgrade: websocket"), post("/no", "x", "Connection: close"),
 		// Lengths, and bodies that come in other ways.
-		post("/echo", "12345678901234567890"), post("/echo", "123456789012345678901"), post("/echo", "x", "Content-Length: 1"), post("/echo", "x", "Content-Length: 2"),
-		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: -1\r\n\r\nx", "POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: +1\r\n\r\nx", "POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 99999999999999999999\r\n\r\nx",
-		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 0x1\r\n\r\nx", "POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length:\r\n\r\nx",
-		post("/echo", "x", "Expect: 100-continue"), "POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n|hello", post("/echo", "123456789012345678901", "Expect: 100-continue"), post("/echo", "x", "Expect: a-miracle"),
-		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", "POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab|c\r\n0\r\n\r\n",
-		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", "POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\n1e\r\n123456789012345678901234567890\r\n0\r\n\r\n",
-		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n3\r\nabc\r\n0\r\n\r\n", post("/echo", "x", "Transfer-Encoding: gzip"), post("/echo", "x", "Trailer: X"), post("/echo", "x", "TE: trailers"),
+		post("/echo", "12345678901234567890"), post("/echo", "123456789012345678901"),
+		post("/echo", "x", "Content-Length: 1"), post("/echo", "x", "Content-Length: 2"),
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: -1\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: +1\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 99999999999999999999\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 0x1\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length:\r\n\r\nx",
+		post("/echo", "x", "Expect: 100-continue"),
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n|hello",
+		post("/echo", "123456789012345678901", "Expect: 100-continue"), post("/echo", "x", "Expect: a-miracle"),
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nab|c\r\n0\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\n\r\n1e\r\n123456789012345678901234567890\r\n0\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: $host\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+		post("/echo", "x", "Transfer-Encoding: gzip"),
+		post("/echo", "x", "Trailer: X"), post("/echo", "x", "TE: trailers"),
 		// Headers.
-		"POST /echo HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", post("/echo", "x", "Host: $host"), "POST /echo HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1\r\n\r\nx", "POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\n\r\nx",
-		"POST /echo HTTP/1.1\r\nHost:\r\nContent-Length: 1\r\n\r\nx", "POST /echo HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 1\r\n\r\nx", "POST /echo HTTP/1.1\r\nHost: named.example:1\r\nContent-Length: 1\r\n\r\nx",
-		post("/echo", "x", "Origin: http://page.example"), post("/echo", "x", "Origin: a", "Origin: b"), post("/echo", "x", "Cookie: a=b; c=\"d\"", "Accept-Encoding: gzip, br", "Content-Type: text/plain"), post("/echo", "x", "Content-Type: a", "Content-Type: b"),
-		post("/echo", "x", "X-Forwarded-For: 10.1.2.3, 127.0.0.1"), post("/echo", "x", "X-Forwarded-For: nobody"), post("/echo", "x", " folded: x"), post("/echo", "x", "X: a", "\tb"), post("/echo", "x", "X"), post("/echo", "x", ": x"), post("/echo", "x", "X : y"),
-		post("/echo", "x", "X: \x80"), post("/echo", "x", "X: a\x00b"), post("/echo", "x", "X: a\rb"), post("/echo", "x", "X@: b"),
-		post("/echo", "x", "X: "+strings.Repeat("y", 10_000)), post("/echo", "x", "X: "+strings.Repeat("y", 16_200)), post("/echo", "x", "X: "+strings.Repeat("y", 19_000)), post("/echo", "x", "X: "+strings.Repeat("y", 40_000)), post("/echo", "x", slicesOf("X: y", 900)...),
+		"POST /echo HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", post("/echo", "x", "Host: $host"),
+		"POST /echo HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 1\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost:\r\nContent-Length: 1\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 1\r\n\r\nx",
+		"POST /echo HTTP/1.1\r\nHost: named.example:1\r\nContent-Length: 1\r\n\r\nx",
+		post("/echo", "x", "Origin: http://page.example"), post("/echo", "x", "Origin: a", "Origin: b"),
+		post("/echo", "x", "Cookie: a=b; c=\"d\"", "Accept-Encoding: gzip, br", "Content-Type: text/plain"),
+		post("/echo", "x", "Content-Type: a", "Content-Type: b"),
+		post("/echo", "x", "X-Forwarded-For: 10.1.2.3, 127.0.0.1"), post("/echo", "x", "X-Forwarded-For: nobody"),
+		post("/echo", "x", " folded: x"), post("/echo", "x", "X: a", "\tb"), post("/echo", "x", "X"),
+		post("/echo", "x", ": x"), post("/echo", "x", "X : y"),
+		post("/echo", "x", "X: \x80"), post("/echo", "x", "X: a\x00b"), post("/echo", "x", "X: a\rb"),
+		post("/echo", "x", "X@: b"),
+		post("/echo", "x", "X: "+strings.Repeat("y", 10_000)), post("/echo", "x", "X: "+strings.Repeat("y", 16_200)),
+		post("/echo", "x", "X: "+strings.Repeat("y", 19_000)), post("/echo", "x", "X: "+strings.Repeat("y", 40_000)),
+		post("/echo", "x", slicesOf("X: y", 900)...),
 		// What is no HTTP, or not all of it.
-		"", "P", "POST", "POST /ec", good[:len(good)-2], good[:40], "\r\n" + good, "\r\n\r\n", "\n\n", strings.ReplaceAll(good, "\r\n", "\n"), "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\xab", 300), "\x00", "GET", "G", "GARBAGE\r\n\r\n",
+		"", "P", "POST", "POST /ec", good[:len(good)-2], good[:40], "\r\n" + good, "\r\n\r\n",
+		"\n\n", strings.ReplaceAll(good, "\r\n", "\n"),
+		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + strings.Repeat("\xab", 300), "\x00", "GET", "G",
+		"GARBAGE\r\n\r\n",
 		dripping,
 	}
 	for cut := 1; cut < len(good); cut += 7 {
@@ -164,7 +198,8 @@ func TestPlainRequestsGoPastNetHTTP(t *testing.T) {
 		if most >= 0 {
 			want = "net/http"
 		}
-		for _, text := range []string{post("/who", "{}"), post("/who", ""), "GET /who HTTP/1.1\r\nHost: $host\r\n\r\n", post("/who", "x", "Origin: x", "Accept-Encoding: gzip")} {
+		for _, text := range []string{post("/who", "{}"), post("/who", ""), "GET /who HTTP/1.1\r\nHost: $host\r\n\r\n",
+			post("/who", "x", "Origin: x", "Accept-Encoding: gzip")} {
 			for _, at := range [][2]string{{"tcp", e.address}, {"unix", path}} {
 				text := strings.ReplaceAll(text, "$host", e.address)
 				res, body := e.ask(at[0], at[1], text)

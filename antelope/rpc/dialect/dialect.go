@@ -151,10 +151,12 @@ func New(o Options, faults Faults) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	procs := runtime.GOMAXPROCS(0)
-	s := &Server{opt: o, faults: faults, large: serve.NewTurns(procs, max(1, procs/2), largeWaits), endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
-		MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
-		Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout, TakeTimeout: o.WriteTimeout, Log: o.Log,
-	})}
+	s := &Server{opt: o, faults: faults, large: serve.NewTurns(procs, max(1, procs/2), largeWaits),
+		endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
+			MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
+			Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout,
+			TakeTimeout: o.WriteTimeout, Log: o.Log,
+		})}
 	for _, h := range o.Hosts {
 		host, _ := SplitHostPort(h)
 		s.hosts[host] = true

@@ -28,7 +28,8 @@ const (
 )
 
 func faults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
-	status := map[dialect.Refusal]int{dialect.BadTarget: 400, dialect.BadHost: 400, dialect.NotFound: 404, dialect.TooManyBytes: 503, dialect.TooManyRequests: 503}[r]
+	status := map[dialect.Refusal]int{dialect.BadTarget: 400, dialect.BadHost: 400, dialect.NotFound: 404,
+		dialect.TooManyBytes: 503, dialect.TooManyRequests: 503}[r]
 	return status, fmt.Appendf(b, "refusal %d %d", r, n)
 }
 
@@ -54,17 +55,21 @@ func open(t testing.TB, o dialect.Options) *edge {
 	}
 	e.s = dialect.New(o, faults)
 	e.must(e.s.Add(
-		dialect.Endpoint{Path: "/echo", Category: public, Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, append(b, r.Body...) }},
-		dialect.Endpoint{Path: "/text", Category: private, Text: true, Handle: func(_ *dialect.Request, b []byte) (int, []byte) { return 201, append(b, "text"...) }},
-		dialect.Endpoint{Path: "/hidden", Category: dialect.All, Hidden: true, Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, b }},
-		dialect.Endpoint{Path: "/wait", Category: public, Waits: true, Handle: func(r *dialect.Request, b []byte) (int, []byte) {
-			select {
-			case e.begun <- struct{}{}:
-			default:
-			}
-			<-e.release
-			return 200, append(b, "done"...)
-		}}))
+		dialect.Endpoint{Path: "/echo", Category: public,
+			Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, append(b, r.Body...) }},
+		dialect.Endpoint{Path: "/text", Category: private, Text: true,
+			Handle: func(_ *dialect.Request, b []byte) (int, []byte) { return 201, append(b, "text"...) }},
+		dialect.Endpoint{Path: "/hidden", Category: dialect.All, Hidden: true,
+			Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, b }},
+		dialect.Endpoint{Path: "/wait", Category: public, Waits: true,
+			Handle: func(r *dialect.Request, b []byte) (int, []byte) {
+				select {
+				case e.begun <- struct{}{}:
+				default:
+				}
+				<-e.release
+				return 200, append(b, "done"...)
+			}}))
 	e.address = e.listen("127.0.0.1:0", public)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -116,7 +121,8 @@ func (e *edge) post(path, body string, headers ...string) (*http.Response, strin
 	if !slices.ContainsFunc(headers, func(s string) bool { return strings.HasPrefix(s, "Host:") }) {
 		h += "Host: " + e.address + "\r\n"
 	}
-	return e.ask("tcp", e.address, fmt.Sprintf("POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s", path, h, len(body), body))
+	return e.ask("tcp", e.address,
+		fmt.Sprintf("POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s", path, h, len(body), body))
 }
 
 func (e *edge) expect(res *http.Response, body string, status int, want string) {
@@ -180,7 +186,8 @@ func TestTheHostHeaderMustNameTheServer(t *testing.T) {
 	e := open(t, dialect.Options{Hosts: []string{"node.example:80", "bare"}})
 	_, port, _ := net.SplitHostPort(e.address)
 	for host, ok := range map[string]bool{
-		"127.0.0.1:0": true, "127.0.0.1:" + port: true, "127.0.0.1": true, "node.example": true, "node.example:1": true, "bare:8888": true,
+		"127.0.0.1:0": true, "127.0.0.1:" + port: true, "127.0.0.1": true, "node.example": true, "node.example:1": true,
+		"bare:8888": true,
 		"127.0.0.2": false, "localhost:" + port: false, "evil.example": false, "": false,
 	} {
 		res, _ := e.post("/echo", "", "Host: "+host)
@@ -194,11 +201,14 @@ func TestTheHostHeaderMustNameTheServer(t *testing.T) {
 }
 
 func TestSlowClientsAreLetGo(t *testing.T) {
-	e := open(t, dialect.Options{HeaderTimeout: 100 * time.Millisecond, BodyTimeout: 100 * time.Millisecond, IdleTimeout: 100 * time.Millisecond})
+	e := open(t, dialect.Options{HeaderTimeout: 100 * time.Millisecond, BodyTimeout: 100 * time.Millisecond,
+		IdleTimeout: 100 * time.Millisecond})
 	host := "Host: " + e.address + "\r\n"
-	for _, text := range []string{"POST /ec", "POST /echo HTTP/1.1\r\n" + host, "POST /echo HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n123"} {
+	for _, text := range []string{"POST /ec", "POST /echo HTTP/1.1\r\n" + host,
+		"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 5\r\n\r\n123"} {
 		start := time.Now()
-		if res, _ := e.ask("tcp", e.address, text); res != nil && res.StatusCode == 200 || time.Since(start) > 9*time.Second {
+		if res, _ := e.ask("tcp", e.address, text); res != nil && res.StatusCode == 200 ||
+			time.Since(start) > 9*time.Second {
 			t.Errorf("%q: %v after %v", text, res, time.Since(start))
 		}
 	}
@@ -272,11 +282,14 @@ func TestStopLetsCallsEnd(t *testing.T) {
 
 // No request may crash the server or get what an endpoint did not say.
 func FuzzRequest(f *testing.F) {
-	for _, s := range []string{"GET /echo HTTP/1.1\r\nHost: x\r\n\r\n", "POST /echo HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", "\x00", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
-		"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 999\r\n\r\n"} {
+	for _, s := range []string{"GET /echo HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST /echo HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc", "\x00", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+		"POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 999\r\n\r\n"} {
 		f.Add([]byte(s))
 	}
-	e := open(f, dialect.Options{AnyHost: true, HeaderTimeout: 50 * time.Millisecond, BodyTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
+	e := open(f, dialect.Options{AnyHost: true, HeaderTimeout: 50 * time.Millisecond,
+		BodyTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
 	close(e.release)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c, err := net.Dial("tcp", e.address)
@@ -318,7 +331,8 @@ func TestFewRequestsAreWorkedOnAtOnce(t *testing.T) {
 			e.expect(res, body, 200, "done")
 		})
 	}
-	for end := time.Now().Add(time.Minute / 2); working.Load() < limit && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute / 2); working.Load() < limit &&
+		time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
 	// One that waits for something else is not kept waiting by them.
 	close(e.release)

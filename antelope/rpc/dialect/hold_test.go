@@ -18,7 +18,8 @@ func (e *edge) begin(path string, announced int, body string) net.Conn {
 	e.must(err)
 	e.t.Cleanup(func() { c.Close() })
 	e.must(c.SetDeadline(time.Now().Add(time.Minute)))
-	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", path, e.address, announced, body)
+	_, err = fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s",
+		path, e.address, announced, body)
 	e.must(err)
 	return c
 }
@@ -80,13 +81,14 @@ func TestABodyThatDripsIsLetGo(t *testing.T) {
 
 func TestWhatRequestsTakeIsInFlight(t *testing.T) {
 	e := open(t, dialect.Options{MaxBytesInFlight: 1000})
-	e.must(e.s.Add(dialect.Endpoint{Path: "/take", Category: public, Handle: func(r *dialect.Request, b []byte) (int, []byte) {
-		for {
-			if err := r.Take(300); err != nil {
-				return 503, append(b, err.Error()...)
+	e.must(e.s.Add(dialect.Endpoint{Path: "/take", Category: public,
+		Handle: func(r *dialect.Request, b []byte) (int, []byte) {
+			for {
+				if err := r.Take(300); err != nil {
+					return 503, append(b, err.Error()...)
+				}
 			}
-		}
-	}}))
+		}}))
 	for range 2 { // what was taken is given back
 		const want = "too many bytes in flight: 1200"
 		res, body := e.post("/take", "")

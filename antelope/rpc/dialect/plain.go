@@ -75,13 +75,16 @@ var errGone = errors.New("the client has gone")
 
 // plain lets an endpoint answer while the body is in flight. The error is of type [*serve.Busy] if
 // there is no room for the body.
-func (l *listener) plain(ctx context.Context, e *Endpoint, r *serve.PlainRequest, out []byte) (status int, answer []byte, err error) {
+func (l *listener) plain(
+	ctx context.Context, e *Endpoint, r *serve.PlainRequest, out []byte,
+) (status int, answer []byte, err error) {
 	s, size := l.s, int64(len(r.Body))
 	if err := s.edge.Take(r.Client, size); err != nil {
 		return 0, nil, err
 	}
 	defer s.edge.Give(r.Client, size)
-	status, answer, ok := s.handle(e, &Request{Context: ctx, Target: e.Path, Body: string(r.Body), Categories: l.categories, server: s}, out)
+	status, answer, ok := s.handle(e,
+		&Request{Context: ctx, Target: e.Path, Body: string(r.Body), Categories: l.categories, server: s}, out)
 	if !ok {
 		return 0, nil, errGone
 	}

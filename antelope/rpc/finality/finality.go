@@ -218,7 +218,8 @@ func (t *Tracker) makeRoom() bool {
 		return e.received
 	}
 	slices.SortFunc(list, func(a, b *entry) int {
-		return cmp.Or(cmp.Compare(when(a), when(b)), cmp.Compare(types.BlockNum(a.block), types.BlockNum(b.block)), cmp.Compare(a.received, b.received))
+		return cmp.Or(cmp.Compare(when(a), when(b)), cmp.Compare(types.BlockNum(a.block), types.BlockNum(b.block)),
+			cmp.Compare(a.received, b.received))
 	})
 	var block types.Checksum256
 	for _, e := range list {

@@ -18,7 +18,8 @@ type bench struct {
 
 func newBench(t *testing.T, bytes uint64) *bench {
 	b := &bench{t: t, now: time.Unix(1000, 0)}
-	b.Tracker = finality.New(finality.Options{MaxBytes: bytes, Success: 3 * time.Minute, Failure: time.Minute, Now: func() time.Time { return b.now }})
+	b.Tracker = finality.New(finality.Options{MaxBytes: bytes, Success: 3 * time.Minute, Failure: time.Minute,
+		Now: func() time.Time { return b.now }})
 	return b
 }
 
@@ -40,7 +41,8 @@ func trx(n byte) types.Checksum256 { return types.Hash([]byte{n}) }
 
 // apply is a transaction in a block, or with num 0 in none.
 func (b *bench) apply(n byte, num uint32, branch byte) {
-	t := &types.TransactionTrace{ID: trx(n), Receipt: &types.TransactionReceiptHeader{}, BlockTime: types.BlockTimestamp(num)}
+	t := &types.TransactionTrace{ID: trx(n), Receipt: &types.TransactionReceiptHeader{},
+		BlockTime: types.BlockTimestamp(num)}
 	if num != 0 {
 		id := blockID(num, branch)
 		t.ProducerBlockID = &id

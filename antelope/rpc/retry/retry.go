@@ -54,7 +54,8 @@ type tracked struct {
 
 // size is about what it takes, in bytes.
 func (t *tracked) size() uint64 {
-	return uint64(256 + len(t.packed.PackedTrx) + len(t.packed.PackedContextFreeData) + 80*len(t.packed.Signatures) + len(t.trace))
+	return uint64(256 + len(t.packed.PackedTrx) + len(t.packed.PackedContextFreeData) +
+		80*len(t.packed.Signatures) + len(t.trace))
 }
 
 // Database keeps transactions. One goroutine, the chain's writer, tells it what
@@ -89,11 +90,13 @@ func (d *Database) Track(p *types.PackedTransaction, blocks *uint16) (rpc.Tracke
 	if err != nil {
 		return nil, err
 	}
-	t := &tracked{db: d, id: trx.ID(), packed: p, expires: trx.Expiration, blocks: blocks, tried: d.opt.Now(), done: make(chan result, 1)}
+	t := &tracked{db: d, id: trx.ID(), packed: p, expires: trx.Expiration, blocks: blocks, tried: d.opt.Now(),
+		done: make(chan result, 1)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.used >= d.opt.MaxBytes {
-		return nil, exception.New(exception.TxResourceExhaustion, "Transaction exceeded  transaction-retry-max-storage-size-gb limit: ${m} bytes", "m", d.used)
+		return nil, exception.New(exception.TxResourceExhaustion,
+			"Transaction exceeded  transaction-retry-max-storage-size-gb limit: ${m} bytes", "m", d.used)
 	}
 	d.trxs[t.id] = append(d.trxs[t.id], t)
 	d.used += t.size()
@@ -182,7 +185,8 @@ func (d *Database) StartBlock(num uint32) {
 // Applied is called with each transaction that was executed. Only those in blocks of
 // other nodes count: a node that produces keeps no transactions.
 func (d *Database) Applied(trace *types.TransactionTrace) {
-	if trace.Receipt == nil || trace.Receipt.Status != types.StatusExecuted || trace.Scheduled || trace.ProducerBlockID == nil {
+	if trace.Receipt == nil || trace.Receipt.Status != types.StatusExecuted || trace.Scheduled ||
+		trace.ProducerBlockID == nil {
 		return
 	}
 	d.mu.Lock()
@@ -228,7 +232,8 @@ func (d *Database) Irreversible(b *consensus.BlockState) {
 		case t.block != 0 && t.block <= b.BlockNum:
 			d.finish(t, result{json: t.trace})
 		case t.expires.TimePoint() <= now.TimePoint():
-			d.finish(t, result{err: exception.New(exception.ExpiredTx, "expired retry transaction ${id}, expiration ${e}, block time ${bt}", "id", t.id, "e", t.expires, "bt", now)})
+			d.finish(t, result{err: exception.New(exception.ExpiredTx, "expired retry transaction ${id}, expiration "+
+				"${e}, block time ${bt}", "id", t.id, "e", t.expires, "bt", now)})
 		}
 	})
 }

@@ -138,7 +138,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	w, _ := b.track(1, nil)
 	b.track(2, nil)
 	p, _ := packed(t, 3)
-	if _, err := b.Track(p, nil); !exception.Is(err, exception.TxResourceExhaustion) || !strings.Contains(err.Error(), "limit") {
+	if _, err := b.Track(p, nil); !exception.Is(err, exception.TxResourceExhaustion) ||
+		!strings.Contains(err.Error(), "limit") {
 		t.Errorf("%v", err)
 	}
 	w.Drop()

@@ -41,7 +41,8 @@ func (l *Log) makeRoom(num uint32, id, prev types.Checksum256) (has bool, err er
 	}
 	switch {
 	case num > end:
-		return false, fmt.Errorf("%w in %s: block %d follows %d (delete the history, or restore the blocks from before and replay)", ErrMissed, l.o.logPath(), num, end-1)
+		return false, fmt.Errorf("%w in %s: block %d follows %d (delete the history, or restore the blocks from "+
+			"before and replay)", ErrMissed, l.o.logPath(), num, end-1)
 	case num < first: // it is recorded from a later block on
 		return true, nil
 	case num < end:
@@ -62,7 +63,8 @@ func (l *Log) makeRoom(num uint32, id, prev types.Checksum256) (has bool, err er
 			return false, err
 		}
 		if ok && before != prev {
-			return false, fmt.Errorf("%w in %s: block %d follows %s, which is not %s", ErrMissed, l.o.logPath(), num, before, prev)
+			return false, fmt.Errorf("%w in %s: block %d follows %s, which is not %s",
+				ErrMissed, l.o.logPath(), num, before, prev)
 		}
 	}
 	if num == end {

@@ -70,7 +70,8 @@ func TestACrashWhileALogIsClearedLeavesNoGap(t *testing.T) {
 	for name, change := range kinds() {
 		t.Run(name, func(t *testing.T) {
 			mem := memfs.New()
-			x := &crasher{life: newLife(t, rand.New(rand.NewPCG(s, 12)), change, mem, mem), all: map[types.Checksum256]block{}}
+			x := &crasher{life: newLife(t, rand.New(rand.NewPCG(s, 12)), change, mem, mem),
+				all: map[types.Checksum256]block{}}
 			if err := x.open(); err != nil {
 				t.Fatal(err)
 			}

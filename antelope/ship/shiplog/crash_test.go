@@ -13,7 +13,8 @@ import (
 
 var spoilFlag = flag.Int("shiplog.spoiled", 40, "logs of each kind whose repair is cut short at each write")
 
-var livesFlag = flag.Int("shiplog.lives", 4, "lives of a log of each kind that is closed, killed, or loses its power, again and again")
+var livesFlag = flag.Int("shiplog.lives", 4,
+	"lives of a log of each kind that is closed, killed, or loses its power, again and again")
 
 // crasher is a log through several ends.
 type crasher struct {
@@ -111,7 +112,8 @@ func (x *crasher) stop() uint32 {
 	x.log.closeFiles() //nolint:errcheck // the power is cut
 	begin, end := x.list[0].at, x.disk.Position()
 	var states []recordfs.State
-	for st := range x.disk.Recording().States(recordfs.Options{From: begin + x.r.IntN(end-begin+1), Count: 20, Seed: x.r.Uint64()}) {
+	for st := range x.disk.Recording().States(recordfs.Options{From: begin + x.r.IntN(end-begin+1), Count: 20,
+		Seed: x.r.Uint64()}) {
 		if states = append(states, st); len(states) > 60 {
 			break
 		}
@@ -155,7 +157,8 @@ func TestCrashesAfterCrashesLoseNothingThatWasSynced(t *testing.T) {
 // has all blocks.
 func TestACrashWhileAnIndexIsMadeAgainLosesNothing(t *testing.T) {
 	s := seed(t)
-	for name, change := range map[string]func(*Options){"whole": func(*Options) {}, "pruned": func(o *Options) { o.Retain, o.step = 600, 512 }} {
+	for name, change := range map[string]func(*Options){"whole": func(*Options) {},
+		"pruned": func(o *Options) { o.Retain, o.step = 600, 512 }} {
 		t.Run(name, func(t *testing.T) {
 			x := &crasher{life: grown(t, rand.New(rand.NewPCG(s, 5)), change, 700)}
 			mem := x.o.FS.(testFS).mem
@@ -188,7 +191,8 @@ func TestACrashWhileAnIndexIsMadeAgainLosesNothing(t *testing.T) {
 func TestHalfAFileInTheArchiveDoesNotStay(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 12))
 	mem := memfs.New()
-	x := newLife(t, r, func(o *Options) { o.Partition = &Partition{folder + "/retained", folder + "/archive", 7, 0} }, mem, mem)
+	x := newLife(t, r, func(o *Options) { o.Partition = &Partition{folder + "/retained", folder + "/archive", 7, 0} },
+		mem, mem)
 	x.first, x.end = 1, 1
 	o := x.o
 	half := partlog.NewPart(o.Partition.Archive, o.Name, 1, 7).Log()

@@ -30,7 +30,8 @@ func readAll(l *Log, num uint32) (types.Checksum256, []byte, error) {
 func inParts(t *testing.T, blocks uint32) (*Log, []block) {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := Open(Options{Name: "trace_history", Dir: dir, Partition: &Partition{Retained: dir + "/retained", Stride: 10, MaxFiles: 100}})
+	l, err := Open(Options{Name: "trace_history", Dir: dir,
+		Partition: &Partition{Retained: dir + "/retained", Stride: 10, MaxFiles: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,8 @@ func TestADamagedIndexIsMadeAgainFromItsLog(t *testing.T) {
 			first, end := x.log.Range()
 			for _, n := range r.Perm(int(end - first)) {
 				num := first + uint32(n)
-				if id, b, err := readAll(x.log, num); err != nil || id != x.want[num].id || !bytes.Equal(b, x.want[num].payload) {
+				if id, b, err := readAll(x.log, num); err != nil || id != x.want[num].id ||
+					!bytes.Equal(b, x.want[num].payload) {
 					t.Fatalf("%s, round %d: block %d: %v", name, round, num, err)
 				}
 			}
@@ -157,10 +159,13 @@ func TestADamagedBitOfALogIsToldOrHarmless(t *testing.T) {
 				id, b, err := readAll(x.log, num)
 				want := x.want[num]
 				switch {
-				case err != nil && (!errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "offset")):
+				case err != nil && (!errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) ||
+					!strings.Contains(err.Error(), "offset")):
 					t.Errorf("%s, round %d: offset %d of %s: block %d: %v", name, round, at, path, num, err)
-				case err == nil && (adler32.Checksum(b) != adler32.Checksum(want.payload) || id != want.id && !Near(id, want.id)):
-					t.Errorf("%s, round %d: offset %d of %s: block %d is %s with %x, and was %s with %x", name, round, at, path, num, id, b, want.id, want.payload)
+				case err == nil &&
+					(adler32.Checksum(b) != adler32.Checksum(want.payload) || id != want.id && !Near(id, want.id)):
+					t.Errorf("%s, round %d: offset %d of %s: block %d is %s with %x, and was %s with %x",
+						name, round, at, path, num, id, b, want.id, want.payload)
 				}
 			}
 			x.log.closeFiles() //nolint:errcheck // of memory
@@ -228,7 +233,8 @@ func TestOnlyATornEndIsCutOffAndItIsKept(t *testing.T) {
 		torn := contents(t, x.o.FS, path)
 		flip(t, x.o.FS, path, starts[hurt]+[]int64{0, 1, 4, 5, 6, 7}[r.IntN(6)], 1<<r.IntN(8)) // of the magic number
 		was := contents(t, x.o.FS, path)
-		if err := x.open(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), fmt.Sprint(starts[hurt])) || !strings.Contains(err.Error(), "tarn history") {
+		if err := x.open(); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), path) ||
+			!strings.Contains(err.Error(), fmt.Sprint(starts[hurt])) || !strings.Contains(err.Error(), "tarn history") {
 			t.Fatalf("round %d: entry %d of 12 at %d: %v", round, hurt, starts[hurt], err)
 		}
 		if !bytes.Equal(contents(t, x.o.FS, path), was) {

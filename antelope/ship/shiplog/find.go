@@ -15,7 +15,8 @@ func (f *file) position(num uint32) (int64, error) {
 	var b [indexBytes]byte
 	at := int64(num-f.base) * indexBytes
 	if _, err := f.index.ReadAt(b[:], at); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return 0, fmt.Errorf("%s: offset %d: the index ends before the position of block %d: %w", f.Index(), at, num, ErrCorrupt)
+		return 0, fmt.Errorf("%s: offset %d: the index ends before the position of block %d: %w",
+			f.Index(), at, num, ErrCorrupt)
 	} else if err != nil {
 		return 0, fmt.Errorf("%s: offset %d: read the position of block %d: %w", f.Index(), at, num, err)
 	}
@@ -31,7 +32,8 @@ func (f *file) entryAt(num uint32, at int64) (header, error) {
 	case number(h.id) != num:
 		err = fmt.Errorf("block %d: %w", number(h.id), ErrCorrupt)
 	case back != at:
-		err = fmt.Errorf("the last 8 bytes, at offset %d, say that it begins at %d: %w", at+h.span()-trailerBytes, back, ErrCorrupt)
+		err = fmt.Errorf("the last 8 bytes, at offset %d, say that it begins at %d: %w",
+			at+h.span()-trailerBytes, back, ErrCorrupt)
 	}
 	if err != nil {
 		return h, fmt.Errorf("%s: offset %d, where the entry of block %d belongs: %w", f.Log(), at, num, err)
@@ -74,7 +76,8 @@ func (f *file) header(num uint32) (h header, at int64, err error) {
 		err = e
 	}
 	if err == nil {
-		f.say.Warn("The index of a history log was damaged, and is made again from the log where it was", "file", f.Index(), "block", num, "error", odd)
+		f.say.Warn("The index of a history log was damaged, and is made again from the log where it was",
+			"file", f.Index(), "block", num, "error", odd)
 	}
 	return h, at, err
 }

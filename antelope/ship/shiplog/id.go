@@ -46,7 +46,8 @@ func (l *Log) CorrectID(num uint32, id types.Checksum256) error {
 
 // writeID writes the id of the entry at a position durably.
 func (f *file) writeID(fs vfs.FS, at int64, was, id types.Checksum256) error {
-	f.say.Warn("The id of a block was damaged in the entry of a history log, and is written anew", "file", f.Log(), "offset", at, "was", was, "id", id)
+	f.say.Warn("The id of a block was damaged in the entry of a history log, and is written anew", "file", f.Log(),
+		"offset", at, "was", was, "id", id)
 	w, err := fs.Open(f.Log(), true)
 	if err != nil {
 		return err

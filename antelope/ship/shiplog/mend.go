@@ -70,12 +70,15 @@ func (s *scanner) end() error {
 	case torn:
 		s.tail()
 	case s.pruned && !s.lost && s.keep > s.limit:
-		s.found(integrity.Finding{Offset: s.keep, Detail: "the end, with the number of entries, is cut off", Mend: s.cut("write the number of entries in it")})
+		s.found(integrity.Finding{Offset: s.keep, Detail: "the end, with the number of entries, is cut off",
+			Mend: s.cut("write the number of entries in it")})
 	case s.pruned && !s.lost && s.said != s.kept-s.first:
-		s.found(integrity.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, and there are %d", s.said, s.kept-s.first), Mend: s.cut("write the number of entries in it")})
+		s.found(integrity.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, "+
+			"and there are %d", s.said, s.kept-s.first), Mend: s.cut("write the number of entries in it")})
 	}
 	if p := s.part; p != nil && !torn && s.num != p.Last+1 {
-		s.found(integrity.Finding{Offset: s.at, Block: s.num, Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.Last)})
+		s.found(integrity.Finding{Offset: s.at, Block: s.num,
+			Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.Last)})
 	}
 	if err := s.checkIndex(); err != nil {
 		return err
@@ -88,7 +91,8 @@ func (s *scanner) tail() {
 	list := s.waiting
 	s.waiting = nil
 	_, err := readHeader(s.log, s.keep, s.size)
-	start := s.part == nil && (s.mark != nil && s.keep >= s.mark.size || s.mark == nil && !s.pruned && s.keep > 0 && err != nil)
+	start := s.part == nil &&
+		(s.mark != nil && s.keep >= s.mark.size || s.mark == nil && !s.pruned && s.keep > 0 && err != nil)
 	for i := range list {
 		list[i].Start = start
 	}
@@ -163,9 +167,11 @@ func (s *scanner) checkIndex() error {
 	x := &s.odd
 	switch {
 	case x.wrong > 0 && x.first < want:
-		s.found(integrity.Finding{Path: path, Offset: x.first, Block: x.block, Detail: fmt.Sprintf("%d positions are not where the log has the blocks", x.wrong), Mend: s.rebuild()})
+		s.found(integrity.Finding{Path: path, Offset: x.first, Block: x.block,
+			Detail: fmt.Sprintf("%d positions are not where the log has the blocks", x.wrong), Mend: s.rebuild()})
 	case size != want && !s.lost:
-		s.found(integrity.Finding{Path: path, Offset: min(size, want), Detail: fmt.Sprintf("%d bytes where %d belong", size, want), Start: true, Mend: s.rebuild()})
+		s.found(integrity.Finding{Path: path, Offset: min(size, want),
+			Detail: fmt.Sprintf("%d bytes where %d belong", size, want), Start: true, Mend: s.rebuild()})
 	}
 	return nil
 }
@@ -203,7 +209,8 @@ func (s *scanner) checkMark(torn bool) error {
 	if m != nil && s.fits && s.pruned && !s.lost && s.keep > 0 && m.first < s.first {
 		path := markPath(s.pair)
 		s.found(integrity.Finding{Path: path, Offset: 0, Block: m.first,
-			Detail: fmt.Sprintf("the mark says that blocks from this one on can be read, and the first entry is that of block %d", s.first), Mend: s.remark()})
+			Detail: fmt.Sprintf("the mark says that blocks from this one on can be read, and the first entry is that "+
+				"of block %d", s.first), Mend: s.remark()})
 	}
 	if m == nil || s.fits || torn && s.keep < m.size {
 		return nil
@@ -213,7 +220,8 @@ func (s *scanner) checkMark(torn bool) error {
 		f.Path, f.Offset = s.path(), s.keep
 		f.Detail = fmt.Sprintf("the log ends here, and %d bytes, up to block %d, were durable", m.size, m.end-1)
 	} else {
-		f.Detail = fmt.Sprintf("no entry ends at offset %d with block %s, as the mark says; without a mark that fits the last entry of the log is looked at", m.size, m.id)
+		f.Detail = fmt.Sprintf("no entry ends at offset %d with block %s, as the mark says; without a mark that fits "+
+			"the last entry of the log is looked at", m.size, m.id)
 		f.Start = m.size != s.keep // else the last id is wrong, or its number
 	}
 	if !s.lost && m.size != s.keep && (s.last != (types.Checksum256{}) || s.keep == 0) {
@@ -226,5 +234,6 @@ func (s *scanner) checkMark(torn bool) error {
 // remark writes the mark for the whole entries.
 func (s *scanner) remark() *integrity.Mend {
 	path, files, to := markPath(s.pair), s.o.FS, s.newMark()
-	return &integrity.Mend{What: "write " + path + " for what the log has", Do: func() error { return to.write(files, path) }}
+	return &integrity.Mend{What: "write " + path + " for what the log has",
+		Do: func() error { return to.write(files, path) }}
 }

@@ -122,7 +122,8 @@ func (l *Log) vacuum() error {
 		return errors.Join(err, to.Close())
 	}
 	if err := errors.Join(f.Close(), to.Close(),
-		vfs.RenameDurably(l.fs, path, l.o.logPath()), vfs.RenameDurably(l.fs, l.o.indexPath()+vfs.NewSuffix, l.o.indexPath())); err != nil {
+		vfs.RenameDurably(l.fs, path, l.o.logPath()),
+		vfs.RenameDurably(l.fs, l.o.indexPath()+vfs.NewSuffix, l.o.indexPath())); err != nil {
 		return err
 	}
 	if l.live, err = l.openLive(); err != nil {
@@ -145,7 +146,8 @@ func (f *file) copyEntry(num uint32, to *file) error {
 	if err := vfs.CopyTo(to.log, to.size+headerBytes, f.log, from, from+size); err != nil {
 		return err
 	}
-	if _, err := to.log.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(to.size)), to.size+headerBytes+size); err != nil {
+	if _, err := to.log.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(to.size)),
+		to.size+headerBytes+size); err != nil {
 		return err
 	}
 	if err := to.setPosition(num, to.size); err != nil {

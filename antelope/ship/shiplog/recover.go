@@ -26,7 +26,8 @@ func (l *Log) recover() error {
 	switch {
 	case marked || errors.Is(odd, fs.ErrNotExist):
 	case errors.Is(odd, partlog.ErrMark):
-		l.o.Logger.Warn("The mark of a history log is damaged. Without it only the last entry of the log is looked at: `tarn history verify` looks at all", "error", odd)
+		l.o.Logger.Warn("The mark of a history log is damaged. Without it only the last entry of the log is looked "+
+			"at: `tarn history verify` looks at all", "error", odd)
 	default:
 		return odd
 	}
@@ -143,7 +144,8 @@ func (l *Log) scan(size int64) error {
 		case back != f.size || f.size > 0 && number(h.id) != f.end:
 			return nil
 		}
-		if err := check(f.log, f.size+headerBytes, h.payload, &l.inflaters); errors.Is(err, ErrCorrupt) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if err := check(f.log, f.size+headerBytes, h.payload, &l.inflaters); errors.Is(err, ErrCorrupt) ||
+			errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
@@ -226,15 +228,17 @@ func (l *Log) adoptPruned(size int64) error {
 // judge returns an error unless a crash can have left what follows the whole entries.
 func (l *Log) judge(size int64, marked bool) error {
 	f := l.live
-	end := logtail.End{Path: f.Log(), Whole: f.size, Size: size, Durable: logtail.Unnoted, Behind: func(at int64) (int64, bool, error) {
-		s := scanner{log: f.log, size: size}
-		at, _, found, err := s.whole(at+1, 0)
-		return at, found, err
-	}}
+	end := logtail.End{Path: f.Log(), Whole: f.size, Size: size, Durable: logtail.Unnoted,
+		Behind: func(at int64) (int64, bool, error) {
+			s := scanner{log: f.log, size: size}
+			at, _, found, err := s.whole(at+1, 0)
+			return at, found, err
+		}}
 	if marked {
 		end.Durable = l.mark.size
 	}
-	end.Remedy = "Stop the node; `tarn history verify` names all that is damaged in the folder, `tarn history repair` mends what can be mended. Or restore the file from a copy"
+	end.Remedy = "Stop the node; `tarn history verify` names all that is damaged in the folder, `tarn history " +
+		"repair` mends what can be mended. Or restore the file from a copy"
 	damage := new(logtail.Damage)
 	err := end.Judge()
 	if errors.As(err, &damage) {
@@ -292,7 +296,9 @@ func (f *file) ensureIndex() error {
 	case err == nil:
 		f.say.Warn("The index of a history log did not fit it, and is made again", "file", f.Index(), "error", odd)
 	case errors.Is(err, ErrCorrupt):
-		f.say.Error("A history log is damaged: what of it can be read is read. `tarn history verify` names all that is damaged", "file", f.Log(), "error", err)
+		f.say.Error(
+			"A history log is damaged: what of it can be read is read. `tarn history verify` names all that is damaged",
+			"file", f.Log(), "error", err)
 		err = nil
 	}
 	return err
@@ -397,7 +403,8 @@ func (l *Log) cut(size int64) error {
 		if err != nil {
 			return err
 		}
-		l.o.Logger.Warn("The end of a history log is not whole, as a crash may have left it, and is cut off; its blocks are recorded again",
+		l.o.Logger.Warn("The end of a history log is not whole, as a crash may have left it, and is cut off; its "+
+			"blocks are recorded again",
 			"file", f.Log(), "offset", f.size, "bytes", size-f.size, "kept", kept.Kept)
 	}
 	if f.pruned && !f.empty() {

@@ -149,7 +149,8 @@ func cutShort(t *testing.T, r *rand.Rand, change func(*Options), s uint64) (mend
 			}
 			sound := before[at : at+h.span()]
 			if holds(now, at, sound) && !holds(after, at, sound) {
-				t.Fatalf("%v\nfound %v\nthe entry at %d of %s was sound, and is gone", note, integritytest.Told(list), at, p)
+				t.Fatalf("%v\nfound %v\nthe entry at %d of %s was sound, and is gone",
+					note, integritytest.Told(list), at, p)
 			}
 		}
 	}

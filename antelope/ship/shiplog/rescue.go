@@ -101,11 +101,13 @@ func (s *scanner) derive(end int64) (header, *integrity.Mend, error) {
 	if _, err := decodeHeader(head, end-s.at); err != nil { // no header says that
 		return h, nil, nil
 	}
-	if !bytes.Equal(head[:8], b[:8]) || !bytes.Equal(head[40:], b[40:]) { // not the id: only another mend may touch that
+	// not the id: only another mend may touch that
+	if !bytes.Equal(head[:8], b[:8]) || !bytes.Equal(head[40:], b[40:]) {
 		list = append(list, write{"header", []piece{{s.at, head[:8]}, {s.at + 40, head[40:]}}})
 	}
 	if back != s.at {
-		list = append(list, write{"last 8 bytes", []piece{{end - trailerBytes, binary.LittleEndian.AppendUint64(nil, uint64(s.at))}}})
+		list = append(list,
+			write{"last 8 bytes", []piece{{end - trailerBytes, binary.LittleEndian.AppendUint64(nil, uint64(s.at))}}})
 	}
 	return h, s.mendBytes(list), nil
 }
@@ -150,7 +152,8 @@ func (s *scanner) mendBytes(list []write) *integrity.Mend {
 		return nil
 	}
 	w, path, files := list[0], s.path(), s.o.FS
-	return &integrity.Mend{What: fmt.Sprintf("write the %s of the entry of block %d, at offset %d of %s, anew", w.what, s.num, w.pieces[0].at, path), Do: func() error {
+	return &integrity.Mend{What: fmt.Sprintf("write the %s of the entry of block %d, at offset %d of %s, anew",
+		w.what, s.num, w.pieces[0].at, path), Do: func() error {
 		f, err := files.Open(path, true)
 		if err != nil {
 			return err

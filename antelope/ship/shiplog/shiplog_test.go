@@ -184,7 +184,8 @@ func read(t testing.TB, l *Log, num uint32, want block) {
 	}
 	length := e.Length
 	got, err := io.ReadAll(e)
-	if err = errors.Join(err, e.Close()); err != nil || !bytes.Equal(got, want.payload) || e.ID != want.id || length != int64(len(want.payload)) {
+	if err = errors.Join(err, e.Close()); err != nil || !bytes.Equal(got, want.payload) || e.ID != want.id ||
+		length != int64(len(want.payload)) {
 		t.Fatalf("block %d: %d bytes of %s, %v; want %d of %s", num, len(got), e.ID, err, len(want.payload), want.id)
 	}
 }
@@ -199,7 +200,8 @@ func kinds() map[string]func(*Options) {
 }
 
 func newLife(t testing.TB, r *rand.Rand, change func(*Options), files vfs.FS, mem *memfs.FS) *life {
-	x := &life{t: t, r: r, want: map[uint32]block{}, first: uint32(1 + r.IntN(3)), o: Options{Name: "trace_history", Dir: folder, FS: testFS{files, mem}}}
+	x := &life{t: t, r: r, want: map[uint32]block{}, first: uint32(1 + r.IntN(3)),
+		o: Options{Name: "trace_history", Dir: folder, FS: testFS{files, mem}}}
 	x.end = x.first
 	change(&x.o)
 	return x
@@ -382,7 +384,8 @@ func TestWhatCannotFollowIsRefused(t *testing.T) {
 	if err := errors.Join(l.put(a), l.put(b)); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.put(newBlock(r, 13, b.id)); !errors.Is(err, ErrMissed) || !strings.Contains(err.Error(), "block 13 follows 11") {
+	if err := l.put(newBlock(r, 13, b.id)); !errors.Is(err, ErrMissed) ||
+		!strings.Contains(err.Error(), "block 13 follows 11") {
 		t.Errorf("a gap: %v", err)
 	}
 	if err := l.put(newBlock(r, 12, a.id)); !errors.Is(err, ErrMissed) {

@@ -96,7 +96,8 @@ func (s *springLog) write(o Options, withIndex bool) {
 // without: each block is the one that came last, nothing is taken for damage, and the log goes on.
 func TestALogOfSpringWithForksIsTakenOver(t *testing.T) {
 	sd := seed(t)
-	for name, change := range map[string]func(*Options){"whole": func(*Options) {}, "pruned": func(o *Options) { o.Retain, o.step = 15, 512 }} {
+	for name, change := range map[string]func(*Options){"whole": func(*Options) {},
+		"pruned": func(o *Options) { o.Retain, o.step = 15, 512 }} {
 		for _, withIndex := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, index %t", name, withIndex), func(t *testing.T) {
 				for i := range uint64(8) {

@@ -155,7 +155,8 @@ func (s *scanner) findMark() error {
 	case err == nil:
 		s.mark = &m
 	case errors.Is(err, partlog.ErrMark):
-		s.found(integrity.Finding{Path: markPath(s.pair), Offset: -1, Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
+		s.found(integrity.Finding{Path: markPath(s.pair), Offset: -1,
+			Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -180,7 +181,8 @@ func (s *scanner) entry() error {
 		return err
 	}
 	if back != s.at {
-		return s.resume(fmt.Errorf("its last 8 bytes, at offset %d, say that it begins at %d", s.at+h.span()-trailerBytes, back))
+		return s.resume(fmt.Errorf("its last 8 bytes, at offset %d, say that it begins at %d",
+			s.at+h.span()-trailerBytes, back))
 	}
 	if lost, err := s.instead(h); err != nil || lost {
 		return err
@@ -311,8 +313,9 @@ func (s *scanner) isWhole(h header) error {
 	end := s.at + h.span()
 	if m := s.mark; m != nil && m.size == end && m.end == s.num+1 && m.id != h.id {
 		id := m.id
-		s.found(integrity.Finding{Offset: s.at + 8, Block: s.num, Detail: fmt.Sprintf("the entry is of block %s, and %s was durable", h.id, id),
-			Mend: s.mendBytes([]write{writeID(s.at, &id)})})
+		s.found(integrity.Finding{Offset: s.at + 8, Block: s.num,
+			Detail: fmt.Sprintf("the entry is of block %s, and %s was durable", h.id, id),
+			Mend:   s.mendBytes([]write{writeID(s.at, &id)})})
 		s.last, s.fits = id, true
 		return nil
 	}
@@ -321,7 +324,8 @@ func (s *scanner) isWhole(h header) error {
 	}
 	id, ok, err := s.o.ID(s.num)
 	if err == nil && ok && id != h.id {
-		s.found(integrity.Finding{Offset: s.at + 8, Block: s.num, Detail: fmt.Sprintf("the entry is of block %s, elsewhere it is %s", h.id, id)})
+		s.found(integrity.Finding{Offset: s.at + 8, Block: s.num,
+			Detail: fmt.Sprintf("the entry is of block %s, elsewhere it is %s", h.id, id)})
 	}
 	return err
 }

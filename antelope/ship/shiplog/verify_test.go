@@ -34,7 +34,8 @@ func inspectBeside(t *testing.T, x *life, known map[uint32]types.Checksum256) []
 	if x.o.Partition != nil {
 		o.Old = []string{x.o.Partition.Retained, x.o.Partition.Archive}
 	}
-	o.Reporter = integrity.Reporter{Found: func(f integrity.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
+	o.Reporter = integrity.Reporter{Found: func(f integrity.Finding) { list = append(list, f) },
+		Read: func(int64) error { return nil }}
 	if known != nil {
 		o.ID = func(num uint32) (types.Checksum256, bool, error) {
 			id, there := known[num]
@@ -233,7 +234,8 @@ func TestAnIDIsHeldAgainstAnother(t *testing.T) {
 	id := x.want[x.first].id
 	var list []integrity.Finding
 	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
-	o.Reporter = integrity.Reporter{Found: func(f integrity.Finding) { list = append(list, f) }, Read: func(int64) error { return nil }}
+	o.Reporter = integrity.Reporter{Found: func(f integrity.Finding) { list = append(list, f) },
+		Read: func(int64) error { return nil }}
 	ids, err := OpenIDs(o)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +266,8 @@ func TestNoEntryIsOfTheLastNumber(t *testing.T) {
 		for at := range 10 {
 			for _, beside := range []bool{true, false} {
 				x := grown(t, rand.New(rand.NewPCG(1, 1)), change, 10)
-				where := slices.Compact(append([]int64{0}, x.entries(x.o.logPath())...)) // of a pruned log the first header is kept
+				// of a pruned log the first header is kept
+				where := slices.Compact(append([]int64{0}, x.entries(x.o.logPath())...))
 				if at >= len(where) {
 					continue
 				}
@@ -292,7 +295,8 @@ func TestNoEntryIsOfTheLastNumber(t *testing.T) {
 					integritytest.Mend(t, list)
 					list = inspectBeside(t, x, known)
 				}
-				if inside := at > 1 && at < len(where)-1; inside && bytes.Equal(contents(t, x.o.FS, x.o.logPath()), was) != beside {
+				if inside := at > 1 && at < len(where)-1; inside &&
+					bytes.Equal(contents(t, x.o.FS, x.o.logPath()), was) != beside {
 					t.Errorf("mended: %v; %v", !beside, told)
 				}
 				if err := x.open(); err != nil && !errors.Is(err, ErrCorrupt) {

@@ -48,41 +48,52 @@ func springStructures() []structure {
 		"chain_state_begin_block uint32", "chain_state_end_block uint32", "chain_id checksum256",
 	}
 	request := []string{
-		"start_block_num uint32", "end_block_num uint32", "max_messages_in_flight uint32", "have_positions block_position[]",
+		"start_block_num uint32", "end_block_num uint32", "max_messages_in_flight uint32",
+		"have_positions block_position[]",
 		"irreversible_only bool", "fetch_block bool", "fetch_traces bool", "fetch_deltas bool",
 	}
 	result := []string{
-		"head block_position", "last_irreversible block_position", "this_block block_position?", "prev_block block_position?",
+		"head block_position", "last_irreversible block_position", "this_block block_position?",
+		"prev_block block_position?",
 		"block bytes?", "traces bytes?", "deltas bytes?",
 	}
 	authority := []string{"description string", "weight uint64"}
 	return []structure{
 		{name: "get_status_request_v1", after: "get_status_request_v0"},
-		{name: "get_status_result_v1", after: "get_status_result_v0", fields: extended(status, "finality_data_begin_block uint32", "finality_data_end_block uint32")},
-		{name: "get_blocks_request_v1", after: "get_blocks_request_v0", fields: extended(request, "fetch_finality_data bool")},
+		{name: "get_status_result_v1", after: "get_status_result_v0",
+			fields: extended(status, "finality_data_begin_block uint32", "finality_data_end_block uint32")},
+		{name: "get_blocks_request_v1", after: "get_blocks_request_v0",
+			fields: extended(request, "fetch_finality_data bool")},
 		{name: "get_blocks_result_v1", after: "get_blocks_result_v0", fields: extended(result, "finality_data bytes?")},
 		{name: "finalizer_authority", fields: extended(authority, "public_key bytes")},
 		{name: "finalizer_authority_with_string_key", fields: extended(authority, "public_key string")},
-		{name: "finalizer_policy_with_string_key", fields: []string{"generation uint32", "threshold uint64", "finalizers finalizer_authority_with_string_key[]"}},
+		{name: "finalizer_policy_with_string_key", fields: []string{"generation uint32", "threshold uint64",
+			"finalizers finalizer_authority_with_string_key[]"}},
 		{name: finalityData, fields: []string{
-			"major_version uint32", "minor_version uint32", "active_finalizer_policy_generation uint32", "action_mroot checksum256",
-			"reversible_blocks_mroot checksum256", "latest_qc_claim_block_num uint32", "latest_qc_claim_finality_digest checksum256",
+			"major_version uint32", "minor_version uint32", "active_finalizer_policy_generation uint32",
+			"action_mroot checksum256",
+			"reversible_blocks_mroot checksum256", "latest_qc_claim_block_num uint32",
+			"latest_qc_claim_finality_digest checksum256",
 			"latest_qc_claim_timestamp block_timestamp_type", "base_digest checksum256",
-			"pending_finalizer_policy finalizer_policy_with_string_key?", "last_pending_finalizer_policy_generation uint32",
+			"pending_finalizer_policy finalizer_policy_with_string_key?",
+			"last_pending_finalizer_policy_generation uint32",
 		}},
 		{name: "protocol_feature_activation_extension", fields: []string{"protocol_features checksum256[]"}},
 		{name: "producer_schedule_change_extension", base: "producer_authority_schedule"},
 		{name: "qc_claim", fields: []string{"block_num uint32", "is_strong_qc bool"}},
 		{name: "insert_finalizer_policy_index_pair", fields: []string{"index uint16", "value finalizer_authority"}},
 		{name: "finalizer_policy_diff", fields: []string{
-			"generation uint32", "threshold uint64", "remove_indexes uint16[]", "insert_indexes insert_finalizer_policy_index_pair[]",
+			"generation uint32", "threshold uint64", "remove_indexes uint16[]",
+			"insert_indexes insert_finalizer_policy_index_pair[]",
 		}},
 		{name: "insert_proposer_policy_index_pair", fields: []string{"index uint16", "value producer_authority"}},
 		{name: "proposer_policy_diff", fields: []string{
-			"version uint32", "proposal_time block_timestamp_type", "remove_indexes uint16[]", "insert_indexes insert_proposer_policy_index_pair[]",
+			"version uint32", "proposal_time block_timestamp_type", "remove_indexes uint16[]",
+			"insert_indexes insert_proposer_policy_index_pair[]",
 		}},
 		{name: "finality_extension", fields: []string{
-			"qc_claim qc_claim", "new_finalizer_policy_diff finalizer_policy_diff?", "new_proposer_policy_diff proposer_policy_diff?",
+			"qc_claim qc_claim", "new_finalizer_policy_diff finalizer_policy_diff?",
+			"new_proposer_policy_diff proposer_policy_diff?",
 		}},
 	}
 }

@@ -54,7 +54,8 @@ func AppendDeltas(b []byte, c *state.Changes) []byte {
 	changed(d, "account", c.Accounts, nil, appendAccount)
 	changed(d, "account_metadata", c.Metadata, metadataDiffers, appendMetadata)
 	changedKeyed(d, "code", c.Codes, func(b []byte, k state.CodeKey, v *[]byte) []byte { return appendCode(b, k, *v) })
-	changed(d, "contract_table", c.Tables, func(a, b *state.ContractTable) bool { return a.Payer != b.Payer }, appendTable)
+	changed(d, "contract_table", c.Tables, func(a, b *state.ContractTable) bool { return a.Payer != b.Payer },
+		appendTable)
 	changedKeyed(d, "contract_row", c.Rows, appendRow)
 	for i, list := range c.Indices {
 		kind := state.Kind(i)
@@ -64,7 +65,8 @@ func AppendDeltas(b []byte, c *state.Changes) []byte {
 	}
 	changed(d, "global_property", c.Global, nil, appendGlobal)
 	changed(d, "generated_transaction", c.Deferred, nil, appendDeferred)
-	changed(d, "protocol_state", c.Protocol, func(a, b *state.ProtocolState) bool { return !slices.Equal(a.Activated, b.Activated) }, appendProtocol)
+	changed(d, "protocol_state", c.Protocol,
+		func(a, b *state.ProtocolState) bool { return !slices.Equal(a.Activated, b.Activated) }, appendProtocol)
 	changed(d, "permission", c.Permissions, nil, appendPermission)
 	changed(d, "permission_link", c.Links, nil, appendLink)
 	changed(d, "resource_limits", c.Limits, limitsDiffer, appendLimits)
@@ -76,7 +78,9 @@ func AppendDeltas(b []byte, c *state.Changes) []byte {
 
 // changed adds a table whose rows know their keys. A row that was there before and is
 // there now is left out unless it differs; a nil differs leaves out none.
-func changed[K comparable, V any](d *Deltas, name string, list []state.Change[K, V], differs func(a, b *V) bool, encode func([]byte, *V) []byte) {
+func changed[K comparable, V any](
+	d *Deltas, name string, list []state.Change[K, V], differs func(a, b *V) bool, encode func([]byte, *V) []byte,
+) {
 	t := d.begin(name)
 	for i := range list {
 		c := &list[i]
@@ -91,7 +95,9 @@ func changed[K comparable, V any](d *Deltas, name string, list []state.Change[K,
 }
 
 // changedKeyed adds a table whose rows are known by their keys.
-func changedKeyed[K comparable, V any](d *Deltas, name string, list []state.Change[K, V], encode func([]byte, K, *V) []byte) {
+func changedKeyed[K comparable, V any](
+	d *Deltas, name string, list []state.Change[K, V], encode func([]byte, K, *V) []byte,
+) {
 	t := d.begin(name)
 	for i := range list {
 		c := &list[i]

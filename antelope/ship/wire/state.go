@@ -80,20 +80,30 @@ func (s *stateWriter) tables() []stateTable {
 		}
 	}
 	return append(list,
-		stateTable{name: "global_property", rows: single(func(b []byte, s *state.Singletons) []byte { return appendGlobal(b, &s.Global) })},
+		stateTable{name: "global_property", rows: single(func(b []byte, s *state.Singletons) []byte {
+			return appendGlobal(b, &s.Global)
+		})},
 		stateTable{name: "generated_transaction", rows: s.deferred},
-		stateTable{name: "protocol_state", rows: single(func(b []byte, s *state.Singletons) []byte { return appendProtocol(b, &s.Protocol) })},
+		stateTable{name: "protocol_state", rows: single(func(b []byte, s *state.Singletons) []byte {
+			return appendProtocol(b, &s.Protocol)
+		})},
 		stateTable{name: "permission", rows: walk(s, v.Permissions, appendPermission)},
 		stateTable{name: "permission_link", rows: walk(s, v.Links, appendLink)},
 		stateTable{name: "resource_limits", rows: walk(s, v.Limits, appendLimits)},
 		stateTable{name: "resource_usage", rows: walk(s, v.Usages, appendUsage)},
-		stateTable{name: "resource_limits_state", rows: single(func(b []byte, s *state.Singletons) []byte { return appendResourceState(b, &s.ResourceState) })},
-		stateTable{name: "resource_limits_config", rows: single(func(b []byte, s *state.Singletons) []byte { return appendResourceConfig(b, &s.ResourceConfig) })},
+		stateTable{name: "resource_limits_state", rows: single(func(b []byte, s *state.Singletons) []byte {
+			return appendResourceState(b, &s.ResourceState)
+		})},
+		stateTable{name: "resource_limits_config", rows: single(func(b []byte, s *state.Singletons) []byte {
+			return appendResourceConfig(b, &s.ResourceConfig)
+		})},
 	)
 }
 
 // walk goes through a table that has ids.
-func walk[K comparable, V any](s *stateWriter, t state.Table[K, V], encode func([]byte, *V) []byte) func(func([]byte) error) error {
+func walk[K comparable, V any](
+	s *stateWriter, t state.Table[K, V], encode func([]byte, *V) []byte,
+) func(func([]byte) error) error {
 	return func(each func([]byte) error) error {
 		return t.EachByID(func(v *V) error {
 			s.row = encode(s.row[:0], v)
@@ -127,7 +137,8 @@ func (s *stateWriter) codes(each func([]byte) error) error {
 func (s *stateWriter) contractRows(each func([]byte) error) error {
 	return s.v.Tables.EachByID(func(t *state.ContractTable) error {
 		return s.v.EachRow(t.Key, func(primary uint64, payer types.Name, value []byte) error {
-			s.row = appendRow(s.row[:0], state.RowKey{TableKey: t.Key, Primary: primary}, &state.ContractRow{Payer: payer, Value: value})
+			s.row = appendRow(s.row[:0], state.RowKey{TableKey: t.Key, Primary: primary},
+				&state.ContractRow{Payer: payer, Value: value})
 			return each(s.row)
 		})
 	})

@@ -87,7 +87,8 @@ func TestTheHistoriesOfASampleAreNodeosOwn(t *testing.T) {
 		}
 		return nil
 	}
-	if err := chaintest.Replay(t.Context(), dir, t.TempDir(), chain.Hooks{Changes: true, Record: record}, begin); err != nil {
+	if err := chaintest.Replay(t.Context(), dir, t.TempDir(), chain.Hooks{Changes: true, Record: record},
+		begin); err != nil {
 		t.Fatal(err)
 	}
 	if blocks < 500 { // the logs have the reversible blocks too

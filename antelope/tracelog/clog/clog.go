@@ -131,7 +131,8 @@ func NewReader(from io.ReaderAt, size int64) (*Reader, error) {
 	for i := range r.points {
 		p := readPoint(table[i*pointBytes:])
 		if p.plain <= last.plain || p.packed < last.packed || p.packed > r.packed {
-			return nil, fmt.Errorf("%w: offset %d: point %d is at %d of %d bytes", ErrCorrupt, r.packed+int64(i)*pointBytes, i, p.packed, r.packed)
+			return nil, fmt.Errorf("%w: offset %d: point %d is at %d of %d bytes",
+				ErrCorrupt, r.packed+int64(i)*pointBytes, i, p.packed, r.packed)
 		}
 		r.points[i], last = p, p
 	}

@@ -90,7 +90,8 @@ func TestPointsNeverOverflowTheirCount(t *testing.T) {
 		asked uint32
 		size  int64
 	}{{512, 32<<20 + 1}, {512, 1 << 40}, {1, 1 << 20}, {0, 1}, {512, 1}} {
-		if s := Stride(c.asked, c.size); points(c.size, s) > MaxPoints || s > int64(max(1, c.asked)) && points(c.size, s/2) <= MaxPoints {
+		if s := Stride(c.asked, c.size); points(c.size, s) > MaxPoints ||
+			s > int64(max(1, c.asked)) && points(c.size, s/2) <= MaxPoints {
 			t.Errorf("stride %d of %v", s, c)
 		}
 	}

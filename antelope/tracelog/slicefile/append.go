@@ -46,7 +46,8 @@ func (l *Log) part(number uint32) (*part, error) {
 	if p == nil {
 		p = &part{
 			number: number, traces: tail{path: l.path(tracesPrefix, number, logSuffix)},
-			index: tail{path: l.path(indexPrefix, number, logSuffix)}, ids: tail{path: l.path(idsPrefix, number, logSuffix)},
+			index: tail{path: l.path(indexPrefix, number, logSuffix)},
+			ids:   tail{path: l.path(idsPrefix, number, logSuffix)},
 		}
 	}
 	if p.traces.file != nil {
@@ -283,7 +284,8 @@ func (l *Log) otherChain(num uint32, old, id types.Checksum256) error {
 		return fmt.Errorf("%w: %s has the id %s for block %d, whose traces have %s, at %s", ErrCorrupt,
 			l.path(indexPrefix, l.Slice(num), logSuffix), old, num, id, l.Where(num))
 	}
-	return fmt.Errorf("%w: block %d is %s in %s, and %s here. Move the files away, or name another trace-dir", ErrOtherChain, num, old, l.o.Dir, id)
+	return fmt.Errorf("%w: block %d is %s in %s, and %s here. Move the files away, or name another trace-dir",
+		ErrOtherChain, num, old, l.o.Dir, id)
 }
 
 func (l *Log) finalise(num uint32) error {

@@ -146,8 +146,10 @@ func (l recovery) cutUnsure(m *mark) error {
 		bytes += n
 	}
 	if bytes > 0 {
-		l.o.Logger.Warn(fmt.Sprintf("The node ended before the traces after block %d were saved, and the chain has gone ahead of them: as nothing "+
-			"tells whether they are whole, they are cut off. A replay (--replay-blockchain) records them", m.head), "folder", l.o.Dir, "bytes", bytes)
+		l.o.Logger.Warn(fmt.Sprintf("The node ended before the traces after block %d were saved, and the chain has "+
+			"gone ahead of them: as nothing tells whether they are whole, they are cut off. A replay "+
+			"(--replay-blockchain) records them", m.head),
+			"folder", l.o.Dir, "bytes", bytes)
 	}
 	return nil
 }
@@ -216,7 +218,8 @@ func (d *directory) keepSlice(is sizes) error {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
-		d.o.Logger.Warn("Traces are taken out of the history", "file", path, "offset", 0, "bytes", size, "kept", removed.Kept)
+		d.o.Logger.Warn("Traces are taken out of the history", "file", path, "offset", 0, "bytes", size,
+			"kept", removed.Kept)
 	}
 	return nil
 }
@@ -227,7 +230,9 @@ func (d *directory) cutFile(path string, size int64, keep bool) (more int64, err
 	f, err := d.fs.Open(path, true)
 	if errors.Is(err, fs.ErrNotExist) {
 		if size > 0 {
-			return 0, fmt.Errorf("%w: %s is missing, and had %d bytes. Restore it, or move all files of the folder away", ErrCorrupt, path, size)
+			return 0, fmt.Errorf(
+				"%w: %s is missing, and had %d bytes. Restore it, or move all files of the folder away",
+				ErrCorrupt, path, size)
 		}
 		return 0, nil
 	}
@@ -236,17 +241,20 @@ func (d *directory) cutFile(path string, size int64, keep bool) (more int64, err
 	}
 	is, err := f.Size()
 	if err == nil && is < size {
-		err = fmt.Errorf("%w: %s has %d bytes, and had %d. Restore it, or move all files of the folder away", ErrCorrupt, path, is, size)
+		err = fmt.Errorf("%w: %s has %d bytes, and had %d. Restore it, or move all files of the folder away",
+			ErrCorrupt, path, is, size)
 	}
 	if err == nil && is > size {
 		if keep {
 			var removed logtail.Removed
 			removed, err = logtail.Cut(d.fs, f, path, size, is)
 			if err == nil {
-				d.o.Logger.Warn("Traces at the end of a file are cut off", "file", path, "offset", size, "bytes", is-size, "kept", removed.Kept)
+				d.o.Logger.Warn("Traces at the end of a file are cut off", "file", path, "offset", size,
+					"bytes", is-size, "kept", removed.Kept)
 			}
 		} else {
-			d.o.Logger.Info("Traces that were not saved are cut off; their blocks come again", "file", path, "bytes", is-size)
+			d.o.Logger.Info("Traces that were not saved are cut off; their blocks come again", "file", path,
+				"bytes", is-size)
 			err = f.Truncate(size)
 		}
 		if err == nil {

@@ -29,14 +29,16 @@ func (d *directory) consistent(num uint32, x span, b *wire.Block) error {
 	case b.Number != num || types.BlockNum(b.ID) != num:
 		return fmt.Errorf("they are of block %d, %s", b.Number, b.ID)
 	case x.id != 0 && x.id != fold(b.ID):
-		return fmt.Errorf("they are of block %s, and the index, %s, says another one", b.ID, d.path(indexPrefix, d.Slice(num), logSuffix))
+		return fmt.Errorf("they are of block %s, and the index, %s, says another one",
+			b.ID, d.path(indexPrefix, d.Slice(num), logSuffix))
 	case types.BlockNum(b.Previous)+1 != num:
 		return fmt.Errorf("they say that %s is the block before", b.Previous)
 	}
 	last := uint64(0) // sequence number of an action of the transactions before
 	for i := range b.Transactions {
 		t := &b.Transactions[i]
-		if p := t.Place; p != nil && (p.Number != num || p.Time != b.Timestamp || p.Producer != nil && *p.Producer != b.ID) {
+		if p := t.Place; p != nil &&
+			(p.Number != num || p.Time != b.Timestamp || p.Producer != nil && *p.Producer != b.ID) {
 			return fmt.Errorf("transaction %s says that it is of block %d at %s", t.ID, p.Number, p.Time)
 		}
 		end, err := inOrder(t, last)
@@ -58,7 +60,8 @@ func inOrder(t *wire.Transaction, last uint64) (uint64, error) {
 			continue
 		}
 		if _, twice := seen[n]; twice || n <= last {
-			return 0, fmt.Errorf("action %d of transaction %s has the number %d, which an action before has, or a later one", i, t.ID, n)
+			return 0, fmt.Errorf(
+				"action %d of transaction %s has the number %d, which an action before has, or a later one", i, t.ID, n)
 		}
 		seen[n], end = struct{}{}, max(end, n)
 	}
@@ -67,8 +70,10 @@ func inOrder(t *wire.Transaction, last uint64) (uint64, error) {
 
 // corrupt makes an error of damaged bytes one that wraps ErrCorrupt.
 func corrupt(err error) error {
-	if errors.Is(err, ErrCorrupt) || !errors.Is(err, serial.ErrValue) && !errors.Is(err, serial.ErrShort) && !errors.Is(err, clog.ErrCorrupt) &&
-		!errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.As(err, new(flate.CorruptInputError)) {
+	if errors.Is(err, ErrCorrupt) || !errors.Is(err, serial.ErrValue) && !errors.Is(err, serial.ErrShort) &&
+		!errors.Is(err, clog.ErrCorrupt) &&
+		!errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) &&
+		!errors.As(err, new(flate.CorruptInputError)) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -15,7 +15,8 @@ import (
 	"tarn/store/vfs/recordfs"
 )
 
-var roundsFlag = flag.Int("slicefile.rounds", 60, "starts of a folder that is closed, killed, or loses its power, again and again")
+var roundsFlag = flag.Int("slicefile.rounds", 60,
+	"starts of a folder that is closed, killed, or loses its power, again and again")
 
 // folderLife is a folder of traces through starts, and what must be in it.
 type folderLife struct {
@@ -161,7 +162,8 @@ func (x *folderLife) right(head uint32) {
 		}
 		ids, err := x.log.IDs(num)
 		x.fail(err)
-		if got.ID != want.ID || string(got.Append(nil)) != string(want.Append(nil)) || fmt.Sprint(ids) != fmt.Sprint(wantIDs.IDs) {
+		if got.ID != want.ID || string(got.Append(nil)) != string(want.Append(nil)) ||
+			fmt.Sprint(ids) != fmt.Sprint(wantIDs.IDs) {
 			x.fail(fmt.Errorf("block %d is %s, and ids %v", num, got.ID, ids))
 		}
 	}
@@ -187,7 +189,8 @@ func (x *folderLife) end() {
 func (x *folderLife) cut() {
 	var states []recordfs.State
 	begin, end := x.list[0].at, x.disk.Position()
-	for st := range x.disk.Recording().States(recordfs.Options{From: begin + x.r.IntN(end-begin+1), Count: 20, Seed: x.r.Uint64()}) {
+	for st := range x.disk.Recording().States(recordfs.Options{From: begin + x.r.IntN(end-begin+1), Count: 20,
+		Seed: x.r.Uint64()}) {
 		if states = append(states, st); len(states) > 100 {
 			break
 		}
@@ -285,7 +288,8 @@ func TestSlicesThatAnotherPutThereAreNotRemoved(t *testing.T) {
 				t.Fatalf("up to slice %d: block %d: %v", last, num, err)
 			}
 		}
-		if kept := to.Blob(l.path(tracesPrefix, min(last, at), logSuffix) + ".bad"); kept == nil && from.Blob(l.path(tracesPrefix, at, logSuffix)) != nil {
+		if kept := to.Blob(l.path(tracesPrefix, min(last, at), logSuffix) + ".bad"); kept == nil &&
+			from.Blob(l.path(tracesPrefix, at, logSuffix)) != nil {
 			t.Errorf("up to slice %d: nothing is kept of what was cut", last)
 		}
 		must(tell(l, head+1, 0))

@@ -46,8 +46,10 @@ func (l recovery) join(last uint32, c Chain) error {
 		l.mu.Unlock()
 	}
 	l.again = again{on: l.lib > 0, last: l.lib, lib: l.lib}
-	l.o.Logger.Warn(fmt.Sprintf("The traces end with block %d, and the chain is at block %d: the blocks between them were applied without "+
-		"the traces being recorded, and stay missing. A replay (--replay-blockchain) records them", l.lib, c.Head), "removed", lost)
+	l.o.Logger.Warn(fmt.Sprintf(
+		"The traces end with block %d, and the chain is at block %d: the blocks between them were applied without "+
+			"the traces being recorded, and stay missing. A replay (--replay-blockchain) records them", l.lib, c.Head),
+		"removed", lost)
 	return nil
 }
 
@@ -142,7 +144,8 @@ func (l recovery) confirm(num uint32) error {
 // a switch of forks may be among those, and are missing from then on.
 func (l recovery) takeBack() error {
 	number := l.Slice(l.lib)
-	m := mark{head: l.mark.head, lib: l.lib, open: max(l.mark.open, l.newest()+1)} // what goes is ours if the node ends meanwhile
+	// what goes is ours if the node ends meanwhile
+	m := mark{head: l.mark.head, lib: l.lib, open: max(l.mark.open, l.newest()+1)}
 	if l.lib > 0 {
 		m.end = number + 1
 		for _, s := range l.mark.slices { // more may have been written to them, which is not durable

@@ -86,7 +86,8 @@ func decodeMark(b []byte) (m mark, err error) {
 		return m, fmt.Errorf("%w: it has %d bytes", partlog.ErrMark, n)
 	}
 	r := b[len(markMagic):]
-	m.head, m.lib, m.end = binary.LittleEndian.Uint32(r), binary.LittleEndian.Uint32(r[4:]), binary.LittleEndian.Uint32(r[8:])
+	m.head, m.lib, m.end = binary.LittleEndian.Uint32(r), binary.LittleEndian.Uint32(r[4:]),
+		binary.LittleEndian.Uint32(r[8:])
 	m.open = binary.LittleEndian.Uint32(r[12:])
 	for r = r[20:]; len(r) > 0; r = r[sizesBytes:] {
 		size := func(at int) int64 { return int64(binary.LittleEndian.Uint64(r[at:])) }
@@ -111,7 +112,8 @@ func (d *directory) readMark() (m mark, ok bool, err error) {
 		m, err = decodeMark(b)
 	}
 	if errors.Is(err, partlog.ErrMark) {
-		err = fmt.Errorf("%w: %s: %w. Remove it if the files beside it are known to be whole", ErrCorrupt, d.markPath(), err)
+		err = fmt.Errorf("%w: %s: %w. Remove it if the files beside it are known to be whole",
+			ErrCorrupt, d.markPath(), err)
 	}
 	return m, err == nil, err
 }

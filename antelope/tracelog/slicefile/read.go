@@ -45,11 +45,13 @@ func (l *Log) Read(num uint32, take func(bytes int64) error) (b *wire.Block, irr
 			err = l.consistent(num, x, b)
 		}
 		if err != nil {
-			return nil, false, fmt.Errorf("%w: %s: offset %d: the traces of block %d: %w", ErrCorrupt, l.path(tracesPrefix, l.Slice(num), logSuffix), x.from, num, err)
+			return nil, false, fmt.Errorf("%w: %s: offset %d: the traces of block %d: %w",
+				ErrCorrupt, l.path(tracesPrefix, l.Slice(num), logSuffix), x.from, num, err)
 		}
 		return b, num <= l.Irreversible(), nil
 	}
-	return nil, false, fmt.Errorf("%w: %s is missing, and its index is there", ErrCorrupt, l.path(tracesPrefix, l.Slice(num), logSuffix))
+	return nil, false, fmt.Errorf("%w: %s is missing, and its index is there",
+		ErrCorrupt, l.path(tracesPrefix, l.Slice(num), logSuffix))
 }
 
 // Where says where the traces of a block are, for a message.
@@ -70,7 +72,8 @@ func (l *Log) readEntry(num uint32, x span, take func(int64) error) (b []byte, g
 			to = size
 		}
 		if x.from >= to || to > size {
-			return fmt.Errorf("%w: an entry of block %d from offset %d to %d in a file of %d bytes", ErrCorrupt, num, x.from, to, size)
+			return fmt.Errorf("%w: an entry of block %d from offset %d to %d in a file of %d bytes",
+				ErrCorrupt, num, x.from, to, size)
 		}
 		var err error
 		b, err = readAll(io.NewSectionReader(f, x.from, to-x.from), to-x.from, take)
@@ -158,7 +161,8 @@ func (l *Log) IDs(num uint32) ([]types.Checksum256, error) {
 			return fmt.Errorf("%w: offset %d: %w", ErrCorrupt, x.from, err)
 		}
 		if e.Transactions.Number != num {
-			return fmt.Errorf("%w: offset %d: the ids of block %d, where those of %d belong", ErrCorrupt, x.from, e.Transactions.Number, num)
+			return fmt.Errorf("%w: offset %d: the ids of block %d, where those of %d belong",
+				ErrCorrupt, x.from, e.Transactions.Number, num)
 		}
 		return nil
 	})

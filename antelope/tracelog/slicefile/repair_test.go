@@ -94,14 +94,22 @@ func FuzzVerify(f *testing.F) {
 	of := func(prefix string, number uint32, suffix string) []byte {
 		return mem.Blob(l.path(prefix, number, suffix)).Bytes()
 	}
-	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), []byte(nil))
-	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), mem.Blob(l.markPath()).Bytes())
-	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), append(of(idsPrefix, 2, logSuffix), 0xf2, 0xfb), []byte(nil), []byte(nil)) // a kind that is not whole
-	f.Add(append(of(tracesPrefix, 2, logSuffix), 1), header(), of(idsPrefix, 2, logSuffix), []byte(nil), []byte(nil))                               // an index without blocks
-	f.Add([]byte(nil), of(indexPrefix, 1, logSuffix), of(idsPrefix, 1, logSuffix), of(tracesPrefix, 1, clogSuffix), []byte(nil))
+	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix),
+		[]byte(nil), []byte(nil))
+	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil),
+		mem.Blob(l.markPath()).Bytes())
+	// a kind that is not whole
+	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix),
+		append(of(idsPrefix, 2, logSuffix), 0xf2, 0xfb), []byte(nil), []byte(nil))
+	// an index without blocks
+	f.Add(append(of(tracesPrefix, 2, logSuffix), 1), header(), of(idsPrefix, 2, logSuffix), []byte(nil), []byte(nil))
+	f.Add([]byte(nil), of(indexPrefix, 1, logSuffix), of(idsPrefix, 1, logSuffix),
+		of(tracesPrefix, 1, clogSuffix), []byte(nil))
 	mem = killed(f, 11, 13) // in slice 2 are blocks that were saved, and blocks that were not
-	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), mem.Blob(l.markPath()).Bytes())
-	f.Add(of(tracesPrefix, 2, logSuffix)[:500], of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil), mem.Blob(l.markPath()).Bytes())
+	f.Add(of(tracesPrefix, 2, logSuffix), of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil),
+		mem.Blob(l.markPath()).Bytes())
+	f.Add(of(tracesPrefix, 2, logSuffix)[:500], of(indexPrefix, 2, logSuffix), of(idsPrefix, 2, logSuffix), []byte(nil),
+		mem.Blob(l.markPath()).Bytes())
 	f.Fuzz(func(t *testing.T, traces, index, ids, packed, mark []byte) {
 		mem := memfs.New()
 		if err := vfs.MkdirAll(mem, folder); err != nil {
@@ -112,7 +120,8 @@ func FuzzVerify(f *testing.F) {
 			number = 1
 		}
 		for path, b := range map[string][]byte{
-			l.path(tracesPrefix, number, logSuffix): traces, l.path(indexPrefix, number, logSuffix): index, l.path(idsPrefix, number, logSuffix): ids,
+			l.path(tracesPrefix, number, logSuffix): traces, l.path(indexPrefix, number, logSuffix): index,
+			l.path(idsPrefix, number, logSuffix):     ids,
 			l.path(tracesPrefix, number, clogSuffix): packed, l.markPath(): mark,
 		} {
 			if len(b) == 0 {

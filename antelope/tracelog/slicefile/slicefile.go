@@ -150,7 +150,8 @@ func Open(o Options) (*Log, error) {
 	for _, name := range names {
 		first, end, ok := parseName(name)
 		switch {
-		case strings.HasPrefix(name, tracesPrefix) && strings.HasSuffix(name, clogSuffix+vfs.NewSuffix): // never finished
+		// never finished
+		case strings.HasPrefix(name, tracesPrefix) && strings.HasSuffix(name, clogSuffix+vfs.NewSuffix):
 			if err := l.fs.Remove(filepath.Join(o.Dir, name)); err != nil {
 				return nil, err
 			}
@@ -162,7 +163,8 @@ func Open(o Options) (*Log, error) {
 		}
 	}
 	if others > 0 {
-		o.Logger.Warn("There are traces of another trace-slice-stride in the folder; they are not read", "folder", o.Dir, "files", others)
+		o.Logger.Warn("There are traces of another trace-slice-stride in the folder; they are not read",
+			"folder", o.Dir, "files", others)
 	}
 	return l, nil
 }

@@ -59,11 +59,14 @@ const (
 func told(num uint32, branch byte) (*wire.Block, *wire.Transactions) {
 	id := types.Checksum256{31: branch}
 	binary.BigEndian.PutUint32(id[:], num)
-	t := wire.Transaction{ID: types.Checksum256{1, byte(num), branch}, Receipt: &wire.Receipt{}, Place: &wire.Place{Number: num}}
-	t.Actions = []wire.Action{{GlobalSequence: uint64(num), Data: bytes.Repeat([]byte{byte(num), branch}, int(num)*9), ReturnValue: []byte{}}}
+	t := wire.Transaction{ID: types.Checksum256{1, byte(num), branch}, Receipt: &wire.Receipt{},
+		Place: &wire.Place{Number: num}}
+	t.Actions = []wire.Action{{GlobalSequence: uint64(num), Data: bytes.Repeat([]byte{byte(num), branch}, int(num)*9),
+		ReturnValue: []byte{}}}
 	previous := types.Checksum256{31: branch}
 	binary.BigEndian.PutUint32(previous[:], num-1)
-	return &wire.Block{ID: id, Number: num, Previous: previous, Roots: &wire.Roots{}, Transactions: []wire.Transaction{t}},
+	return &wire.Block{ID: id, Number: num, Previous: previous, Roots: &wire.Roots{},
+			Transactions: []wire.Transaction{t}},
 		&wire.Transactions{Number: num, IDs: []types.Checksum256{t.ID}}
 }
 

@@ -128,7 +128,9 @@ func (d *directory) scanIDs(number uint32, each func(h *wire.Head, at int64) err
 }
 
 // allowed calls each with the entries that a slice may have; others are an error.
-func (d *directory) allowed(number uint32, kind wire.Kind, each func(h *wire.Head, at int64) error) func(h *wire.Head, at int64) error {
+func (d *directory) allowed(
+	number uint32, kind wire.Kind, each func(h *wire.Head, at int64) error,
+) func(h *wire.Head, at int64) error {
 	return func(h *wire.Head, at int64) error {
 		if err := d.mayHave(number, h, kind); err != nil {
 			return err
@@ -157,7 +159,8 @@ func checkHeader(f io.ReaderAt) error {
 		return err
 	}
 	if v := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24; v != wire.IndexVersion {
-		return fmt.Errorf("%w: Old slice file with version: %d is in directory, only supporting version: %d", ErrCorrupt, v, wire.IndexVersion)
+		return fmt.Errorf("%w: Old slice file with version: %d is in directory, only supporting version: %d",
+			ErrCorrupt, v, wire.IndexVersion)
 	}
 	return nil
 }
@@ -232,9 +235,11 @@ func (l *Log) ends(number uint32, index, ids int64) error {
 	case err != nil:
 		return err
 	case index < is.index:
-		return fmt.Errorf("%w: %s: offset %d: an entry that does not end", ErrCorrupt, l.path(indexPrefix, number, logSuffix), index)
+		return fmt.Errorf("%w: %s: offset %d: an entry that does not end",
+			ErrCorrupt, l.path(indexPrefix, number, logSuffix), index)
 	case ids < is.ids:
-		return fmt.Errorf("%w: %s: offset %d: an entry that does not end", ErrCorrupt, l.path(idsPrefix, number, logSuffix), ids)
+		return fmt.Errorf("%w: %s: offset %d: an entry that does not end",
+			ErrCorrupt, l.path(idsPrefix, number, logSuffix), ids)
 	}
 	return nil
 }

@@ -93,7 +93,8 @@ func (v *verifier) run() (err error) {
 		f := integrity.Finding{Path: v.l.markPath(), Offset: -1, Detail: bad.Error()}
 		if v.left == 0 { // then nothing is lost without it
 			path := f.Path
-			f.Mend = &integrity.Mend{What: "remove " + path + ": the files beside it are whole", Do: func() error { return vfs.RemoveDurably(v.l.fs, path) }}
+			f.Mend = &integrity.Mend{What: "remove " + path + ": the files beside it are whole",
+				Do: func() error { return vfs.RemoveDurably(v.l.fs, path) }}
 		}
 		v.report(f)
 	}
@@ -144,7 +145,8 @@ func (s *checked) run() error {
 		path := l.path(tracesPrefix, s.number, clogSuffix)
 		_, err = l.use(path, func(f vfs.File, size int64) error { return s.packed(f, size, path) })
 	} else if err == nil && gone && len(s.index) > 0 {
-		s.v.report(integrity.Finding{Path: s.path(0), Offset: -1, Detail: "the file is missing, and its index is there"})
+		s.v.report(integrity.Finding{Path: s.path(0), Offset: -1,
+			Detail: "the file is missing, and its index is there"})
 		s.tellEnds(false)
 		return nil
 	}
@@ -181,12 +183,14 @@ func (s *checked) measure() (skip bool, err error) {
 				return false, err
 			}
 		} else if ours && s.limits[i] > durable {
-			v.report(integrity.Finding{Path: s.path(i), Offset: durable, Start: true, Detail: "what follows was not saved; a start cuts it off and records its blocks again"})
+			v.report(integrity.Finding{Path: s.path(i), Offset: durable, Start: true,
+				Detail: "what follows was not saved; a start cuts it off and records its blocks again"})
 			s.limits[i] = durable
 		}
 	}
 	if ours && !named {
-		v.report(integrity.Finding{Path: s.path(0), Offset: 0, Start: true, Detail: "the slice was not saved; a start removes it and records its blocks again"})
+		v.report(integrity.Finding{Path: s.path(0), Offset: 0, Start: true,
+			Detail: "the slice was not saved; a start removes it and records its blocks again"})
 	}
 	return ours && !named, nil
 }
@@ -277,22 +281,24 @@ func (s *checked) odd(i int, at int64, detail string) {
 func (s *checked) torn(path string, at int64, detail string) error {
 	v := s.v
 	list := v.l.Slices()
-	f := integrity.Finding{Path: path, Offset: at, Detail: detail, Start: !v.has && !s.packedUp && slices.Contains(list[max(0, len(list)-2):], s.number)}
+	f := integrity.Finding{Path: path, Offset: at, Detail: detail,
+		Start: !v.has && !s.packedUp && slices.Contains(list[max(0, len(list)-2):], s.number)}
 	s.unsure = true
 	there, err := v.l.fs.Exists(path)
 	if err != nil {
 		return err
 	}
 	if !s.packedUp && there { // a file that is gone is no end that is not whole
-		f.Mend = &integrity.Mend{What: "cut off what is not whole at the ends of " + s.path(0) + " and its index and ids", Do: func() error {
-			// First the mark, which tells of more: without it the next repair finds the rest.
-			if _, named := v.mark.find(s.number); v.has && named {
-				if err := v.forget(); err != nil {
-					return err
+		f.Mend = &integrity.Mend{
+			What: "cut off what is not whole at the ends of " + s.path(0) + " and its index and ids", Do: func() error {
+				// First the mark, which tells of more: without it the next repair finds the rest.
+				if _, named := v.mark.find(s.number); v.has && named {
+					if err := v.forget(); err != nil {
+						return err
+					}
 				}
-			}
-			return v.l.mendSlice(s.number)
-		}}
+				return v.l.mendSlice(s.number)
+			}}
 	}
 	s.ends = append(s.ends, f)
 	return nil
@@ -319,7 +325,8 @@ func (v *verifier) forget() error {
 		if err != nil {
 			return err
 		}
-		m.slices = append(m.slices, sizes{want.number, min(is.traces, want.traces), min(is.index, want.index), min(is.ids, want.ids)})
+		m.slices = append(m.slices,
+			sizes{want.number, min(is.traces, want.traces), min(is.index, want.index), min(is.ids, want.ids)})
 	}
 	if err := (recovery{v.l}).cutUnsure(&m); err != nil {
 		return err
@@ -438,7 +445,9 @@ func (s *checked) count(b *wire.Block, path string, at int64, places []placed, k
 
 // resume goes on behind an entry that cannot be decoded, with the next one that the index tells
 // of and that is in the file; false if there is none.
-func (s *checked) resume(w *window, path string, at int64, places []placed, k int, why error) (next int, there bool, err error) {
+func (s *checked) resume(
+	w *window, path string, at int64, places []placed, k int, why error,
+) (next int, there bool, err error) {
 	if stop := s.v.o.Read(0); stop != nil {
 		return 0, false, stop
 	}
@@ -473,12 +482,14 @@ func (s *checked) block(b *wire.Block, path string, at int64) {
 		s.unsure = true
 		s.v.report(integrity.Finding{Path: path, Offset: at, Block: b.Number, Detail: fmt.Sprintf(format, args...)})
 	}
-	if s.v.l.Slice(b.Number) != s.number || types.BlockNum(b.ID) != b.Number || types.BlockNum(b.Previous)+1 != b.Number {
+	if s.v.l.Slice(b.Number) != s.number || types.BlockNum(b.ID) != b.Number ||
+		types.BlockNum(b.Previous)+1 != b.Number {
 		bad("the entry of block %s, which follows %s, says that it is block %d", b.ID, b.Previous, b.Number)
 		return
 	}
 	for i := range b.Transactions {
-		if p := b.Transactions[i].Place; p != nil && (p.Number != b.Number || p.Producer != nil && *p.Producer != b.ID) {
+		if p := b.Transactions[i].Place; p != nil &&
+			(p.Number != b.Number || p.Producer != nil && *p.Producer != b.ID) {
 			bad("transaction %s says that it is in another block", b.Transactions[i].ID)
 		}
 	}
@@ -500,7 +511,8 @@ func (s *checked) block(b *wire.Block, path string, at int64) {
 func (s *checked) compareIDs(b *wire.Block, t *wire.Transactions) {
 	if b.Number != t.Number {
 		s.unsure = true
-		s.v.report(integrity.Finding{Path: s.path(2), Offset: -1, Block: b.Number, Detail: fmt.Sprintf("it has block %d there", t.Number)})
+		s.v.report(integrity.Finding{Path: s.path(2), Offset: -1, Block: b.Number,
+			Detail: fmt.Sprintf("it has block %d there", t.Number)})
 		return
 	}
 	told := make(map[types.Checksum256]bool, len(t.IDs))
@@ -510,7 +522,8 @@ func (s *checked) compareIDs(b *wire.Block, t *wire.Transactions) {
 	for i := range b.Transactions {
 		if i > 0 && !told[b.Transactions[i].ID] {
 			s.unsure = true
-			s.v.report(integrity.Finding{Path: s.path(2), Offset: -1, Block: b.Number, Detail: fmt.Sprintf("it does not have transaction %s", b.Transactions[i].ID)})
+			s.v.report(integrity.Finding{Path: s.path(2), Offset: -1, Block: b.Number,
+				Detail: fmt.Sprintf("it does not have transaction %s", b.Transactions[i].ID)})
 		}
 	}
 }
@@ -531,8 +544,10 @@ func (s *checked) checkIndex() {
 		}
 		want = append(want, e)
 	}
-	if s.unsure = s.unsure || k < len(s.blocks) || s.doubt != (types.Checksum256{}); s.wrong == nil && !s.unsure && !same(want, s.index) {
-		s.wrong = &integrity.Finding{Path: s.path(1), Offset: -1, Detail: "it does not say what the file of ids says of irreversible blocks"}
+	if s.unsure = s.unsure || k < len(s.blocks) ||
+		s.doubt != (types.Checksum256{}); s.wrong == nil && !s.unsure && !same(want, s.index) {
+		s.wrong = &integrity.Finding{Path: s.path(1), Offset: -1,
+			Detail: "it does not say what the file of ids says of irreversible blocks"}
 		s.unsure = true // nobody knows which of the two is right
 	}
 	// An index that ends too early would take sound traces away.
@@ -564,7 +579,8 @@ func (s *checked) checkIndex() {
 func same(a, b []wire.Entry) bool {
 	n := min(len(a), len(b))
 	return slices.EqualFunc(a[:n], b[:n], func(a, b wire.Entry) bool {
-		return (a.Irreversible == nil) == (b.Irreversible == nil) && (a.Irreversible == nil || *a.Irreversible == *b.Irreversible)
+		return (a.Irreversible == nil) == (b.Irreversible == nil) &&
+			(a.Irreversible == nil || *a.Irreversible == *b.Irreversible)
 	})
 }
 

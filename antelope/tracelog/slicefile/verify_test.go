@@ -157,14 +157,16 @@ func TestAnEntryIsNotCutWhereTheIndexHasTheNextOne(t *testing.T) {
 		a.Transactions[0].Actions[0].ReturnValue = inner
 		traces := a.Append(nil)
 		index, ids := header(), []byte(nil)
-		for _, p := range []wire.Position{{ID: a.ID, Number: 10}, {ID: b.ID, Number: 11, Offset: uint64(bytes.Index(traces, inner))}} {
+		for _, p := range []wire.Position{{ID: a.ID, Number: 10},
+			{ID: b.ID, Number: 11, Offset: uint64(bytes.Index(traces, inner))}} {
 			index = (&wire.Entry{Block: &p}).Append(index)
 		}
 		for _, x := range []*wire.Transactions{idsA, idsB} {
 			ids = (&wire.Entry{Transactions: x}).Append(ids)
 		}
 		mem, l := memfs.New(), &directory{o: Options{Dir: folder, Stride: stride}}
-		for prefix, b := range map[string][]byte{tracesPrefix: append(traces, rest...), indexPrefix: index, idsPrefix: ids} {
+		for prefix, b := range map[string][]byte{tracesPrefix: append(traces, rest...), indexPrefix: index,
+			idsPrefix: ids} {
 			mem.Put(l.path(prefix, 2, logSuffix), memfs.NewBlob(b))
 		}
 		if list := inspect(t, mem); len(list) == 0 || integritytest.Mendable(list) {
@@ -193,7 +195,8 @@ func TestACutSliceIsMended(t *testing.T) {
 			}
 			list := inspect(t, mem)
 			integritytest.Mend(t, list)
-			if prefix == idsPrefix && slices.ContainsFunc(list, func(x integrity.Finding) bool { return x.Mend == nil }) {
+			if prefix == idsPrefix &&
+				slices.ContainsFunc(list, func(x integrity.Finding) bool { return x.Mend == nil }) {
 				continue // the index tells of more than is left
 			}
 			head, _ := told(length-lag, 0)
@@ -246,7 +249,8 @@ func TestWhatWasNotSavedGoesWithTheMark(t *testing.T) {
 	const saved = length - 4
 	l := &directory{o: Options{Dir: folder, Stride: stride}}
 	for _, damaged := range []string{
-		l.path(indexPrefix, saved/stride, logSuffix), l.path(idsPrefix, saved/stride, logSuffix), l.path(tracesPrefix, length/stride, logSuffix),
+		l.path(indexPrefix, saved/stride, logSuffix), l.path(idsPrefix, saved/stride, logSuffix),
+		l.path(tracesPrefix, length/stride, logSuffix),
 	} {
 		for _, number := range []uint32{saved/stride - 1, saved / stride} {
 			mem := killed(t, saved, length)
@@ -289,7 +293,8 @@ func TestAnEntryIsNotCutWhereTheIndexHasALaterOne(t *testing.T) {
 	mem := three(t, traces, [3]uint64{0, uint64(len(traces)), uint64(bytes.Index(traces, c.Append(nil)))})
 	list := inspect(t, mem)
 	integritytest.Mend(t, list)
-	if path := (&directory{o: Options{Dir: folder, Stride: stride}}).path(tracesPrefix, 2, logSuffix); len(list) == 0 || !bytes.Equal(read(t, mem, path), traces) {
+	if path := (&directory{o: Options{Dir: folder, Stride: stride}}).path(tracesPrefix, 2, logSuffix); len(list) == 0 ||
+		!bytes.Equal(read(t, mem, path), traces) {
 		t.Errorf("%v, and %d of %d bytes are left", integritytest.Told(list), mem.Blob(path).Size(), len(traces))
 	}
 }

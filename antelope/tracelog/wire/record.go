@@ -13,8 +13,9 @@ import (
 func Record(x *chain.Executed) (*Block, *Transactions, error) {
 	header := &x.Block.Block.BlockHeader
 	b := &Block{
-		ID: x.Block.ID, Number: x.Block.BlockNum, Previous: header.Previous, Timestamp: header.Timestamp, Producer: header.Producer,
-		Roots: &Roots{header.TransactionMRoot, header.ActionMRoot, header.ScheduleVersion},
+		ID: x.Block.ID, Number: x.Block.BlockNum, Previous: header.Previous, Timestamp: header.Timestamp,
+		Producer: header.Producer,
+		Roots:    &Roots{header.TransactionMRoot, header.ActionMRoot, header.ScheduleVersion},
 	}
 	for i := range x.Transactions {
 		if !shown(x.Transactions[i].Trace) {
@@ -22,7 +23,8 @@ func Record(x *chain.Executed) (*Block, *Transactions, error) {
 		}
 		t, err := recordTransaction(&x.Transactions[i])
 		if err != nil {
-			return nil, nil, fmt.Errorf("record transaction %s of block %d: %w", x.Transactions[i].Trace.ID, b.Number, err)
+			return nil, nil, fmt.Errorf("record transaction %s of block %d: %w",
+				x.Transactions[i].Trace.ID, b.Number, err)
 		}
 		b.Transactions = append(b.Transactions, t)
 	}

@@ -54,7 +54,8 @@ func (h *Head) rest(r *bufio.Reader, kind uint32) (err error) {
 		var b [checksumBytes + 4 + 8]byte
 		err = h.fill(r, b[:])
 		copy(h.ID[:], b[:])
-		h.Number, h.Offset = binary.LittleEndian.Uint32(b[checksumBytes:]), binary.LittleEndian.Uint64(b[checksumBytes+4:])
+		h.Number, h.Offset = binary.LittleEndian.Uint32(b[checksumBytes:]),
+			binary.LittleEndian.Uint64(b[checksumBytes+4:])
 	case libEntry:
 		err = h.number(r)
 	case idsEntry:

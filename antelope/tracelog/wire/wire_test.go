@@ -95,7 +95,8 @@ func TestTheTracesOfASampleAreNodeosOwn(t *testing.T) {
 		}
 		return withoutIrreversible(t, b[4:])
 	})
-	same(t, "trace_trx_id", o.ids, slices(t, dir, "trace_trx_id"), func(b []byte) []byte { return withoutIrreversible(t, b) })
+	same(t, "trace_trx_id", o.ids, slices(t, dir, "trace_trx_id"),
+		func(b []byte) []byte { return withoutIrreversible(t, b) })
 }
 
 // same compares all slices that we have with nodeos', which may go on in the last.
@@ -134,16 +135,19 @@ func withoutIrreversible(t *testing.T, b []byte) (out []byte) {
 func example() *wire.Block {
 	id := types.Checksum256{1}
 	return &wire.Block{
-		ID: types.Checksum256{0, 0, 0, 7}, Number: 7, Previous: types.Checksum256{0, 0, 0, 6}, Timestamp: 8, Producer: 9,
+		ID: types.Checksum256{0, 0, 0, 7}, Number: 7, Previous: types.Checksum256{0, 0, 0, 6},
+		Timestamp: 8, Producer: 9,
 		Roots: &wire.Roots{Transactions: types.Checksum256{2}, Actions: types.Checksum256{3}, ScheduleVersion: 4},
 		Transactions: []wire.Transaction{{
 			ID: id,
 			Actions: []wire.Action{{
 				GlobalSequence: 5, Receiver: 6, Account: 7, Name: 8,
-				Authorization: []types.PermissionLevel{{Actor: 9, Permission: 10}}, Data: []byte("data"), ReturnValue: []byte("value"),
+				Authorization: []types.PermissionLevel{{Actor: 9, Permission: 10}}, Data: []byte("data"),
+				ReturnValue: []byte("value"),
 			}},
-			Receipt: &wire.Receipt{Status: types.StatusSoftFail, CPUUsageUS: 100, NetUsageWords: 300, Signatures: make([]types.Signature, 1),
-				Header: types.TransactionHeader{RefBlockNum: 11}},
+			Receipt: &wire.Receipt{Status: types.StatusSoftFail, CPUUsageUS: 100, NetUsageWords: 300,
+				Signatures: make([]types.Signature, 1),
+				Header:     types.TransactionHeader{RefBlockNum: 11}},
 			Place: &wire.Place{Number: 7, Time: 8, Producer: &id},
 		}},
 	}
@@ -167,7 +171,8 @@ func old(block, transactions byte) []byte {
 		return r.Header.Append(r.Signatures[0].Append(append(b, 0xac, 2, 1)))
 	}
 	roots := func(b []byte) []byte {
-		return binary.LittleEndian.AppendUint32(x.Roots.Actions.Append(x.Roots.Transactions.Append(b)), x.Roots.ScheduleVersion)
+		return binary.LittleEndian.AppendUint32(x.Roots.Actions.Append(x.Roots.Transactions.Append(b)),
+			x.Roots.ScheduleVersion)
 	}
 	switch block {
 	case 0:
@@ -211,7 +216,8 @@ func TestAllVersionsAreRead(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if (got.Roots != nil) != c.roots || (got.Transactions[0].Receipt != nil) != c.receipt || (got.Transactions[0].Place != nil) != c.place {
+		if (got.Roots != nil) != c.roots || (got.Transactions[0].Receipt != nil) != c.receipt ||
+			(got.Transactions[0].Place != nil) != c.place {
 			t.Errorf("%s: it has parts that the version does not have, or lacks some: %+v", c.name, got)
 		}
 		complete(&got)
@@ -271,7 +277,8 @@ func FuzzSkim(f *testing.F) {
 		f.Add(b[:len(b)-1])
 		f.Add(append([]byte{b[0] | 0x80, 0}, b[1:]...))
 	}
-	for _, b := range [][]byte{nil, {0xf2, 0xfb}, {3}, {0x82, 2}, {0x81, 0x80, 0x80, 0x80, 0x80, 7, 0, 0, 0}, {2, 0xff, 0xff, 0xff, 0xff, 0xff}} {
+	for _, b := range [][]byte{nil, {0xf2, 0xfb}, {3}, {0x82, 2}, {0x81, 0x80, 0x80, 0x80, 0x80, 7, 0, 0, 0},
+		{2, 0xff, 0xff, 0xff, 0xff, 0xff}} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -288,7 +295,8 @@ func FuzzSkim(f *testing.F) {
 			whole := err == nil && h.Bytes == int64(r.Offset())
 			switch {
 			case x.Block != nil:
-				whole = whole && h.Kind == wire.BlockKind && h.Number == x.Block.Number && h.ID == x.Block.ID && h.Offset == x.Block.Offset
+				whole = whole && h.Kind == wire.BlockKind && h.Number == x.Block.Number && h.ID == x.Block.ID &&
+					h.Offset == x.Block.Offset
 			case x.Irreversible != nil:
 				whole = whole && h.Kind == wire.IrreversibleKind && h.Number == *x.Irreversible
 			default:

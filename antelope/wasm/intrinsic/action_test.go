@@ -25,7 +25,8 @@ func actionBehaviours() map[string]behaviour {
 			p, n := h.put(100, []byte("abcd"))
 			h.call("set_action_return_value", p, n-1)
 			h.checkAsked("SetReturnValue(616263)")
-			h.fails(exception.ActionReturnValue, "action return value size must be less or equal to 3 bytes", "set_action_return_value", p, n)
+			h.fails(exception.ActionReturnValue, "action return value size must be less or equal to 3 bytes",
+				"set_action_return_value", p, n)
 			h.a.ReadOnly = true // its result is not part of the chain
 			h.call("set_action_return_value", p, n)
 			h.checkAsked("SetReturnValue(61626364)")
@@ -108,7 +109,8 @@ func actionBehaviours() map[string]behaviour {
 			h.put(100, []byte("no\x01\xff way\x00more"))
 			h.call("eosio_assert", 1, 100)
 			h.call("eosio_assert", 1<<31, 100)
-			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0001 way", "eosio_assert", 0, 100)
+			h.fails(exception.EosioAssertMessage, "assertion failure with message: no\\u0001 way",
+				"eosio_assert", 0, 100)
 			h.put(100, []byte(strings.Repeat("y", 2000)))
 			h.fails(exception.EosioAssertMessage, "assertion failure with message: "+strings.Repeat("y", 1024),
 				"eosio_assert", 0, 100)
@@ -142,7 +144,8 @@ func assertCode(h *harness) {
 	}{
 		{0, 0, exception.EosioAssertCode, "assertion failure with error code: 0"},
 		{9_999_999_999_999_999_999, 9_999_999_999_999_999_999, exception.EosioAssertCode, "assertion failure with error code: 9999999999999999999"},
-		{10_000_000_000_000_000_000, RestrictedErrorCode, exception.RestrictedErrorCode, "eosio_assert_code called with reserved error code: 10000000000000000000"},
+		{10_000_000_000_000_000_000, RestrictedErrorCode, exception.RestrictedErrorCode,
+			"eosio_assert_code called with reserved error code: 10000000000000000000"},
 		{^uint64(0), RestrictedErrorCode, exception.RestrictedErrorCode, "eosio_assert_code called with reserved error code: 18446744073709551615"},
 	} {
 		h.fails(c.kind, c.message, "eosio_assert_code", 0, c.code)

@@ -115,10 +115,13 @@ func quadEntries() []entry {
 		{"__subtf3", anywhere, binary, none, price{floating, 1}, calculating(softfloat.F128.Sub)},
 		{"__multf3", anywhere, binary, none, price{floating, 1}, calculating(softfloat.F128.Mul)},
 		{"__divtf3", anywhere, binary, none, price{floating, 1}, calculating(softfloat.F128.Div)},
-		{"__negtf2", anywhere, []arg{ref16, u64, u64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return quad(s, 1).Neg() })},
+		{"__negtf2", anywhere, []arg{ref16, u64, u64}, none, price{floating, 1},
+			making(func(s []uint64) softfloat.F128 { return quad(s, 1).Neg() })},
 
-		{"__extendsftf2", anywhere, []arg{ref16, f32}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F32(s[1]).F128() })},
-		{"__extenddftf2", anywhere, []arg{ref16, f64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F64(s[1]).F128() })},
+		{"__extendsftf2", anywhere, []arg{ref16, f32}, none, price{floating, 1},
+			making(func(s []uint64) softfloat.F128 { return softfloat.F32(s[1]).F128() })},
+		{"__extenddftf2", anywhere, []arg{ref16, f64}, none, price{floating, 1},
+			making(func(s []uint64) softfloat.F128 { return softfloat.F64(s[1]).F128() })},
 		{"__floatsitf", anywhere, []arg{ref16, u32}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 {
 			return softfloat.F128FromInt32(int32(s[1]))
 		})},
@@ -127,26 +130,39 @@ func quadEntries() []entry {
 		{"__floatditf", anywhere, []arg{ref16, u64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 {
 			return softfloat.F128FromInt64(int64(s[1]))
 		})},
-		{"__floatunditf", anywhere, []arg{ref16, u64}, none, price{floating, 1}, making(func(s []uint64) softfloat.F128 { return softfloat.F128FromUint64(s[1]) })},
+		{"__floatunditf", anywhere, []arg{ref16, u64}, none, price{floating, 1},
+			making(func(s []uint64) softfloat.F128 { return softfloat.F128FromUint64(s[1]) })},
 
-		{"__trunctfdf2", anywhere, two, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(quad(s, 0).F64()) })},
-		{"__trunctfsf2", anywhere, two, wasm.F32, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(quad(s, 0).F32()) })},
+		{"__trunctfdf2", anywhere, two, wasm.F64, price{floating, 1},
+			returning(func(s []uint64) uint64 { return uint64(quad(s, 0).F64()) })},
+		{"__trunctfsf2", anywhere, two, wasm.F32, price{floating, 1},
+			returning(func(s []uint64) uint64 { return uint64(quad(s, 0).F32()) })},
 		{"__fixtfsi", anywhere, two, wasm.I32, price{floating, 1}, returning(func(s []uint64) uint64 { return i32(quad(s, 0).Int32()) })},
-		{"__fixtfdi", anywhere, two, wasm.I64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(quad(s, 0).Int64()) })},
-		{"__fixunstfsi", anywhere, two, wasm.I32, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(quad(s, 0).Uint32()) })},
+		{"__fixtfdi", anywhere, two, wasm.I64, price{floating, 1},
+			returning(func(s []uint64) uint64 { return uint64(quad(s, 0).Int64()) })},
+		{"__fixunstfsi", anywhere, two, wasm.I32, price{floating, 1},
+			returning(func(s []uint64) uint64 { return uint64(quad(s, 0).Uint32()) })},
 		{"__fixunstfdi", anywhere, two, wasm.I64, price{floating, 1}, returning(func(s []uint64) uint64 { return quad(s, 0).Uint64() })},
 		{"__floatsidf", anywhere, []arg{u32}, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 {
 			return uint64(softfloat.F64FromInt32(int32(s[0])))
 		})},
-		{"__floattidf", anywhere, two, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(softfloat.F64FromInt128(s[0], s[1])) })},
-		{"__floatuntidf", anywhere, two, wasm.F64, price{floating, 1}, returning(func(s []uint64) uint64 { return uint64(softfloat.F64FromUint128(s[0], s[1])) })},
+		{"__floattidf", anywhere, two, wasm.F64, price{floating, 1},
+			returning(func(s []uint64) uint64 { return uint64(softfloat.F64FromInt128(s[0], s[1])) })},
+		{"__floatuntidf", anywhere, two, wasm.F64, price{floating, 1},
+			returning(func(s []uint64) uint64 { return uint64(softfloat.F64FromUint128(s[0], s[1])) })},
 
-		{"__fixtfti", anywhere, []arg{ref16, u64, u64}, none, price{floating, 1}, fixing(func(s []uint64) (lo, hi uint64) { return quad(s, 1).Int128() })},
-		{"__fixunstfti", anywhere, []arg{ref16, u64, u64}, none, price{floating, 1}, fixing(func(s []uint64) (lo, hi uint64) { return quad(s, 1).Uint128() })},
-		{"__fixsfti", anywhere, []arg{ref16, f32}, none, price{floating, 1}, fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F32(s[1]).Int128() })},
-		{"__fixunssfti", anywhere, []arg{ref16, f32}, none, price{floating, 1}, fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F32(s[1]).Uint128() })},
-		{"__fixdfti", anywhere, []arg{ref16, f64}, none, price{floating, 1}, fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F64(s[1]).Int128() })},
-		{"__fixunsdfti", anywhere, []arg{ref16, f64}, none, price{floating, 1}, fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F64(s[1]).Uint128() })},
+		{"__fixtfti", anywhere, []arg{ref16, u64, u64}, none, price{floating, 1},
+			fixing(func(s []uint64) (lo, hi uint64) { return quad(s, 1).Int128() })},
+		{"__fixunstfti", anywhere, []arg{ref16, u64, u64}, none, price{floating, 1},
+			fixing(func(s []uint64) (lo, hi uint64) { return quad(s, 1).Uint128() })},
+		{"__fixsfti", anywhere, []arg{ref16, f32}, none, price{floating, 1},
+			fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F32(s[1]).Int128() })},
+		{"__fixunssfti", anywhere, []arg{ref16, f32}, none, price{floating, 1},
+			fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F32(s[1]).Uint128() })},
+		{"__fixdfti", anywhere, []arg{ref16, f64}, none, price{floating, 1},
+			fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F64(s[1]).Int128() })},
+		{"__fixunsdfti", anywhere, []arg{ref16, f64}, none, price{floating, 1},
+			fixing(func(s []uint64) (lo, hi uint64) { return softfloat.F64(s[1]).Uint128() })},
 
 		{"__cmptf2", anywhere, four, wasm.I32, price{floating, 1}, comparing(1)},
 		{"__eqtf2", anywhere, four, wasm.I32, price{floating, 1}, comparing(1)},
@@ -155,7 +171,8 @@ func quadEntries() []entry {
 		{"__getf2", anywhere, four, wasm.I32, price{floating, 1}, comparing(-1)},
 		{"__gttf2", anywhere, four, wasm.I32, price{floating, 1}, comparing(0)},
 		{"__lttf2", anywhere, four, wasm.I32, price{floating, 1}, comparing(0)},
-		{"__unordtf2", anywhere, four, wasm.I32, price{floating, 1}, returning(func(s []uint64) uint64 { return truth(quad(s, 0).Unordered(quad(s, 2))) })},
+		{"__unordtf2", anywhere, four, wasm.I32, price{floating, 1},
+			returning(func(s []uint64) uint64 { return truth(quad(s, 0).Unordered(quad(s, 2))) })},
 	}
 }
 

@@ -74,7 +74,8 @@ func consoleBehaviours() map[string]behaviour {
 		},
 		"printdf": func(h *harness) {
 			for want, v := range map[string]uint64{
-				"0.000000000000000e+00": 0, "-0.000000000000000e+00": 1 << 63, "1.000000000000000e-01": math.Float64bits(0.1),
+				"0.000000000000000e+00": 0, "-0.000000000000000e+00": 1 << 63,
+				"1.000000000000000e-01":   math.Float64bits(0.1),
 				"-1.797693134862316e+308": math.Float64bits(-math.MaxFloat64), "4.940656458412465e-324": 1,
 				"inf": math.Float64bits(math.Inf(1)), "-inf": math.Float64bits(math.Inf(-1)), "nan": 0x7ff8000000000000,
 				"-nan": 0xfff8000000000000,
@@ -113,7 +114,8 @@ func TestPrintingAllocatesNothingOnceItHasRoom(t *testing.T) {
 	h := newHarness(t)
 	h.put(100, []byte("text\x00"))
 	for name, args := range map[string][]uint64{
-		"prints": {100}, "prints_l": {100, 4}, "printi": {5}, "printui": {5}, "printn": {name("alice")}, "printhex": {100, 4},
+		"prints": {100}, "prints_l": {100, 4}, "printi": {5}, "printui": {5}, "printn": {name("alice")},
+		"printhex":  {100, 4},
 		"printi128": {100}, "printdf": {5}, "printqf": {100},
 	} {
 		f, s := h.table[name], append(args, 0, 0)

@@ -88,8 +88,9 @@ func TestContractsReachHostFunctions(t *testing.T) {
 	}{
 		{what: "printing", printed: "hellobob", code: contract([]string{"prints", "printn"}, true,
 			join(i32Const(16), callImport(0), getLocal(1), callImport(1))...)},
-		{what: "a result", calls: "RequireAuth(eosio)", code: contract([]string{"current_receiver", "require_auth"}, true,
-			join(callImport(0), callImport(1))...)},
+		{what: "a result", calls: "RequireAuth(eosio)",
+			code: contract([]string{"current_receiver", "require_auth"}, true,
+				join(callImport(0), callImport(1))...)},
 		{what: "a signed result", calls: "Remove(0,-3)", code: contract([]string{"db_end_i64", "db_idx64_remove"}, true,
 			join(getLocal(0), getLocal(1), getLocal(2), callImport(0), callImport(1))...)},
 		{what: "a double", printed: "1.500000000000000e+00", code: contract([]string{"printdf"}, true,
@@ -168,7 +169,8 @@ func TestMemoryThatHostFunctionsWroteToIsCleared(t *testing.T) {
 		"sha256":           join(i32Const(16), i32Const(5), far, callImport(0)),
 		"__multi3":         join(far, bytes.Repeat([]byte{0x42, 3}, 4), callImport(0)),
 	} {
-		b := contract([]string{name}, true, join(assertZero, call, far, []byte{0x29, 0, 0, 0x50, 0x04, 0x40, 0x00, 0x0b})...)
+		b := contract([]string{name}, true,
+			join(assertZero, call, far, []byte{0x29, 0, 0, 0x50, 0x04, 0x40, 0x00, 0x0b})...)
 		hash := types.Hash(b)
 		code := wasm.Code{Hash: hash, Limits: wasm.DefaultLimits(), Load: func(types.Checksum256) ([]byte, error) {
 			return b, nil

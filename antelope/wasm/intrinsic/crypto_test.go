@@ -101,7 +101,8 @@ func recoversKeys(h *harness) {
 	sig := webAuthnSignature(h)
 	d, _ := h.put(1001, webAuthnDigest)
 	s, n := h.put(2001, packValue(sig))
-	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during recover_key", fn, d, s, n, 101, 100)
+	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during recover_key", fn, d,
+		s, n, 101, 100)
 	h.forwards(fn, d, s, n, 101, 100)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1
@@ -132,10 +133,12 @@ func assertsKeys(h *harness) {
 	args, _ := h.signDigest(types.K1)
 	webAuthn := types.PublicKey{Type: types.WebAuthn, Point: [33]byte{2}, RPID: "x"}
 	p, n := h.put(3001, packValue(webAuthn))
-	h.fails(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key", fn, append(args, p, n)...)
+	h.fails(exception.UnactivatedKeyType, "Unactivated key type used when creating assert_recover_key", fn,
+		append(args, p, n)...)
 	sig := webAuthnSignature(h)
 	s, sn := h.put(2001, packValue(sig))
-	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during assert_recover_key", fn, args[0], s, sn, p, n)
+	h.fails(exception.UnactivatedSignatureType, "Unactivated signature type used during assert_recover_key", fn,
+		args[0], s, sn, p, n)
 	h.chain.keyTypes = 3
 	h.a.Speculative, h.chain.maxSignature = true, uint32(sig.VariableSize())-1
 	h.fails(exception.SigVariableSizeLimit, "signature variable length component size greater than subjective maximum",

@@ -237,7 +237,8 @@ func (h *harness) sizes(fn string, p uint64, s []uint64) {
 				bad := append([]uint64(nil), s...)
 				bad[at+1] = n
 				h.fails(exception.DBAPI, fmt.Sprintf(
-					"invalid size of secondary key array for idx256: given %d bytes but expected 2 bytes", n), fn, bad...)
+					"invalid size of secondary key array for idx256: given %d bytes but expected 2 bytes", n), fn,
+					bad...)
 			}
 			return
 		}
@@ -294,7 +295,8 @@ func TestHotFunctionsDoNotAllocate(t *testing.T) {
 		"db_idx64_find_secondary": {1, 2, 3, 100, 200}, "db_idx64_find_primary": {1, 2, 3, 100, 4},
 		"db_idx128_lowerbound": {1, 2, 3, 100, 200}, "db_idx256_upperbound": {1, 2, 3, 100, 2, 200},
 		"db_idx_double_next": {1, 100}, "db_idx_long_double_find_secondary": {1, 2, 3, 100, 200},
-		"__multi3": {100, 1, 2, 3, 4}, "__divti3": {100, 1, 2, 3, 4}, "__addtf3": {100, 1, 2, 3, 4}, "sha256": {100, 20, 200},
+		"__multi3": {100, 1, 2, 3, 4}, "__divti3": {100, 1, 2, 3, 4}, "__addtf3": {100, 1, 2, 3, 4},
+		"sha256": {100, 20, 200},
 	} {
 		f := h.table[name]
 		stack := make([]uint64, max(len(s), 1))

@@ -34,7 +34,8 @@ func Forks() []Fork {
 // feature brings them: whether contracts may import one, the state of the chain says.
 func forkEntries() []entry {
 	return []entry{
-		{"verify_rsa_sha256_sig", anywhere, []arg{chars, chars, chars, chars}, wasm.I32, price{long, hashing}, verifyRSA},
+		{"verify_rsa_sha256_sig", anywhere, []arg{chars, chars, chars, chars}, wasm.I32,
+			price{long, hashing}, verifyRSA},
 	}
 }
 

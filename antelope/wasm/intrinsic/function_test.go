@@ -10,8 +10,9 @@ import (
 
 var (
 	ruleNames  = map[string]rule{"anywhere": anywhere, "aware": aware, "free": free, "privileged": privileged}
-	valueNames = map[string]wasm.ValueType{"-": none, "i32": wasm.I32, "i64": wasm.I64, "f32": wasm.F32, "f64": wasm.F64}
-	argNames   = map[string]arg{
+	valueNames = map[string]wasm.ValueType{"-": none, "i32": wasm.I32, "i64": wasm.I64, "f32": wasm.F32,
+		"f64": wasm.F64}
+	argNames = map[string]arg{
 		"u32": u32, "u64": u64, "f32": f32, "f64": f64, "text": text, "chars": chars, "words": words, "quads": quads,
 		"block": block, "ref8": ref8, "ref16": ref16, "ref20": ref20, "ref32": ref32, "ref64": ref64,
 		"copied": copied, "equals": equals, "filled": filled,
@@ -281,7 +282,8 @@ func TestLengthsAreChecked(t *testing.T) {
 			}{
 				{0, 0, ""}, {last, 0, ""}, {last + 1, 0, "access violation"},
 				{last - unit*3, 3, ""}, {end - unit*3 + 1, 3, "access violation"},
-				{p, limit, "access violation"}, {p, limit + 1, "eos-vm system failure"}, {p, 1<<32 - 1, "eos-vm system failure"},
+				{p, limit, "access violation"}, {p, limit + 1, "eos-vm system failure"},
+				{p, 1<<32 - 1, "eos-vm system failure"},
 			} {
 				if unit == 1 && c.n > limit {
 					continue
@@ -339,7 +341,8 @@ func TestSpansThatMayNotOverlapDoNot(t *testing.T) {
 					{1000, 16, 1000, 16, true}, {1000, 16, 1015, 16, true}, {1015, 16, 1000, 16, true},
 					{1000, 16, 1004, 1, true}, {1004, 1, 1000, 16, true},
 					{1000, 16, 1016, 16, false}, {1016, 16, 1000, 16, false},
-					{1000, 16, 1000, 0, false}, {1000, 0, 1000, 16, false}, {1000, 16, 1008, 0, false}, {1000, 0, 1000, 0, false},
+					{1000, 16, 1000, 0, false}, {1000, 0, 1000, 16, false}, {1000, 16, 1008, 0, false},
+					{1000, 0, 1000, 0, false},
 				} {
 					args := append([]uint64(nil), s...)
 					args[a], args[a+1], args[b], args[b+1] = c.p+60000, c.n, c.q+60000, c.k
@@ -389,7 +392,8 @@ func TestWhoMayCall(t *testing.T) {
 			_, err := stub(f, &reached).call(h.a, h.m, s)
 			e := exception.Of(err)
 			if message == "" && (err != nil || !reached) ||
-				message != "" && (reached || e == nil || e.Kind != exception.UnaccessibleAPI || e.Message() != message) {
+				message != "" &&
+					(reached || e == nil || e.Kind != exception.UnaccessibleAPI || e.Message() != message) {
 				t.Errorf("%s: %v, want %q", sig.name, err, message)
 			}
 		}
@@ -451,7 +455,8 @@ func TestEveryFunctionDoesItsWork(t *testing.T) {
 func TestTheLastArgumentIsCheckedFirst(t *testing.T) {
 	h := newHarness(t)
 	h.fails(exception.WasmExecutionError, "access violation", "send_deferred", 0, 1, 1<<31, 1, 0)
-	h.fails(exception.WasmExecutionError, "references cannot be created for null pointers", "send_deferred", 0, 1, 1, 1, 0)
+	h.fails(exception.WasmExecutionError, "references cannot be created for null pointers",
+		"send_deferred", 0, 1, 1, 1, 0)
 	h.fails(exception.WasmExecutionError, "references cannot be created for null pointers",
 		"get_resource_limits", 1, 1<<31, 1<<31, 0)
 	h.fails(exception.WasmExecutionError, "access violation", "get_resource_limits", 1, 0, 0, 1<<31)

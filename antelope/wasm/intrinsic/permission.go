@@ -14,8 +14,10 @@ import (
 // webassembly/permission.cpp).
 func permissionEntries() []entry {
 	return []entry{
-		{"check_transaction_authorization", aware, []arg{chars, chars, chars}, wasm.I32, price{sending, writing}, checkTransactionAuthorization},
-		{"check_permission_authorization", aware, []arg{u64, u64, chars, chars, u64}, wasm.I32, price{sending, writing}, checkPermissionAuthorization},
+		{"check_transaction_authorization", aware, []arg{chars, chars, chars}, wasm.I32, price{sending, writing},
+			checkTransactionAuthorization},
+		{"check_permission_authorization", aware, []arg{u64, u64, chars, chars, u64}, wasm.I32, price{sending, writing},
+			checkPermissionAuthorization},
 		{"get_permission_last_used", aware, []arg{u64, u64}, wasm.I64, price{looking, 1}, getPermissionLastUsed},
 		{"get_account_creation_time", aware, []arg{u64}, wasm.I64, price{looking, 1}, getAccountCreationTime},
 	}
@@ -51,7 +53,8 @@ func checkPermissionAuthorization(a *Apply, m []byte, s []uint64) (uint64, error
 	if err != nil {
 		return 0, err
 	}
-	return answerCheck(a.Chain.CheckPermissionAuthorization(types.Name(s[0]), types.Name(s[1]), keys, levels, int64(delay)))
+	return answerCheck(a.Chain.CheckPermissionAuthorization(types.Name(s[0]), types.Name(s[1]), keys, levels,
+		int64(delay)))
 }
 
 // readProvided reads what the contract says is there to satisfy an authority: sets, each

@@ -20,8 +20,10 @@ func primitiveEntries() []entry {
 
 		{"bls_g1_add", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.BLSG1Add)},
 		{"bls_g2_add", anywhere, []arg{block, block, block}, wasm.I32, price{long, 1}, combiningBytes(crypto.BLSG2Add)},
-		{"bls_g1_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG1WeightedSum, g1Sum())},
-		{"bls_g2_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSG2WeightedSum, g2Sum())},
+		{"bls_g1_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1},
+			summing(crypto.BLSG1WeightedSum, g1Sum())},
+		{"bls_g2_weighted_sum", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1},
+			summing(crypto.BLSG2WeightedSum, g2Sum())},
 		{"bls_pairing", anywhere, []arg{block, block, u32, block}, wasm.I32, price{long, 1}, summing(crypto.BLSPairing, pairing())},
 		{"bls_g1_map", anywhere, []arg{block, block}, wasm.I32, price{long, 1}, mapping(crypto.BLSG1Map)},
 		{"bls_g2_map", anywhere, []arg{block, block}, wasm.I32, price{long, 1}, mapping(crypto.BLSG2Map)},

@@ -39,9 +39,12 @@ func privilegedBehaviours() map[string]behaviour {
 			minus := func(n int64) uint64 { return uint64(-n) }
 			h.call("set_resource_limits", name("alice"), minus(1), 0, 1<<63-1)
 			h.checkAsked("SetResourceLimits(alice,-1,0,9223372036854775807)")
-			h.fails(exception.WasmExecutionError, "invalid value for ram resource limit expected [-1,INT64_MAX]", "set_resource_limits", 1, minus(2), minus(2), minus(2))
-			h.fails(exception.WasmExecutionError, "invalid value for net resource weight expected [-1,INT64_MAX]", "set_resource_limits", 1, 0, 1<<63, minus(2))
-			h.fails(exception.WasmExecutionError, "invalid value for cpu resource weight expected [-1,INT64_MAX]", "set_resource_limits", 1, 0, 0, minus(2))
+			h.fails(exception.WasmExecutionError, "invalid value for ram resource limit expected [-1,INT64_MAX]",
+				"set_resource_limits", 1, minus(2), minus(2), minus(2))
+			h.fails(exception.WasmExecutionError, "invalid value for net resource weight expected [-1,INT64_MAX]",
+				"set_resource_limits", 1, 0, 1<<63, minus(2))
+			h.fails(exception.WasmExecutionError, "invalid value for cpu resource weight expected [-1,INT64_MAX]",
+				"set_resource_limits", 1, 0, 0, minus(2))
 			h.checkAsked()
 			h.forwards("set_resource_limits", 1, 1, 1, 1)
 			h.readOnly("set_resource_limits", 1, minus(2), 1, 1)
@@ -228,7 +231,8 @@ func proposesAuthorities(h *harness) {
 		return []uint64{1, p, n}
 	}
 	producer := func(n types.Name, threshold uint32, keys ...types.KeyWeight) types.ProducerAuthority {
-		return types.ProducerAuthority{Producer: n, Authority: types.BlockSigningAuthority{Threshold: threshold, Keys: keys}}
+		return types.ProducerAuthority{Producer: n,
+			Authority: types.BlockSigningAuthority{Threshold: threshold, Keys: keys}}
 	}
 	h.chain.number, h.chain.yes = 3, true
 	alice := types.N("alice")
@@ -261,7 +265,8 @@ func proposesAuthorities(h *harness) {
 	h.fails(exception.WasmExecutionError, "producer schedule includes an unsatisfiable authority for alice", fn,
 		propose(producer(alice, 4, types.KeyWeight{Key: k1(1), Weight: 3}))...)
 	h.fails(exception.UnactivatedKeyType, "Unactivated key type used in proposed producer schedule", fn,
-		propose(producer(alice, 0, types.KeyWeight{Key: types.PublicKey{Type: types.WebAuthn, RPID: "x"}, Weight: 1}))...)
+		propose(producer(alice, 0,
+			types.KeyWeight{Key: types.PublicKey{Type: types.WebAuthn, RPID: "x"}, Weight: 1}))...)
 
 	many := make([]types.ProducerAuthority, 126)
 	for i := range many {
@@ -341,7 +346,8 @@ func setsParameters(h *harness) {
 func TestAProducerIsAskedForOnce(t *testing.T) {
 	h := newHarness(t)
 	h.chain.yes = true
-	p, n := h.put(1000, append([]byte{1}, types.LegacyProducerKey{Producer: types.N("alice"), Key: k1(1)}.Append(nil)...))
+	p, n := h.put(1000,
+		append([]byte{1}, types.LegacyProducerKey{Producer: types.N("alice"), Key: k1(1)}.Append(nil)...))
 	h.call("set_proposed_producers", p, n)
 	h.checkAsked("IsAccount(alice)", "SetProposedProducers")
 }

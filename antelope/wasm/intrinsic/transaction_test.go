@@ -35,7 +35,8 @@ func transactionBehaviours() map[string]behaviour {
 			p, n := h.put(301, append(packValue(trx), 9, 9)) // what follows is ignored
 			h.call("send_deferred", id, name("alice"), p, n, 0)
 			h.call("send_deferred", id, name("alice"), p, n, 1<<31)
-			h.checkAsked("SendDeferred(18446744073709551623,alice,false)", "SendDeferred(18446744073709551623,alice,true)")
+			h.checkAsked("SendDeferred(18446744073709551623,alice,false)",
+				"SendDeferred(18446744073709551623,alice,true)")
 			clear(h.m)
 			if !reflect.DeepEqual(*h.chain.deferred, trx) {
 				h.Errorf("sent %v, want %v", *h.chain.deferred, trx)
@@ -130,7 +131,8 @@ func permissionBehaviours() map[string]behaviour {
 	level := func(s string) types.PermissionLevel {
 		return types.PermissionLevel{Actor: types.N(s), Permission: types.N("active")}
 	}
-	keys := list([]types.PublicKey{key(9), key(1), key(9), {Type: types.R1, Point: [33]byte{3}}}, types.PublicKey.Append)
+	keys := list([]types.PublicKey{key(9), key(1), key(9), {Type: types.R1, Point: [33]byte{3}}},
+		types.PublicKey.Append)
 	levels := list([]types.PermissionLevel{level("bob"), level("alice"), level("bob")}, types.PermissionLevel.Append)
 	sorted := func(h *harness) {
 		h.Helper()
@@ -197,7 +199,8 @@ func permissionBehaviours() map[string]behaviour {
 			h.checkAsked("AccountCreation(alice)")
 			h.forwards("get_account_creation_time", 1)
 			h.chain.yes = false
-			h.fails(exception.ActionValidate, "account 'alice' does not exist", "get_account_creation_time", name("alice"))
+			h.fails(exception.ActionValidate, "account 'alice' does not exist",
+				"get_account_creation_time", name("alice"))
 		},
 	}
 }

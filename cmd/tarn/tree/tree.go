@@ -83,7 +83,8 @@ func Command(version string) *cobra.Command {
 	own.AddCommand(operadevnet.Command(version))
 	replicas := &cobra.Command{Use: "replica", Short: "Answer a node's API beside it, from what it publishes (a fleet)"}
 	replicas.AddCommand(node.Replica(), opera.Replica(version))
-	tarn.AddCommand(replicas, fleettool.Command(exported()...), bench.Command(), dbtool.Command(), node.Command(), node.Tools(), node.SpringTools(),
+	tarn.AddCommand(replicas, fleettool.Command(exported()...), bench.Command(), dbtool.Command(), node.Command(),
+		node.Tools(), node.SpringTools(),
 		node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
 	return tarn
 }

@@ -1,5 +1,5 @@
-// Package exporttest lets tests of ledgers export what their nodes tell, and ask others' programs about the files. It makes
-// streams and reads files. It looks into no block, and changes nothing that it was not asked to make.
+// Package exporttest lets tests of ledgers export what their nodes tell, and ask others' programs about the files. It
+// makes streams and reads files. It looks into no block, and changes nothing that it was not asked to make.
 package exporttest
 
 import (
@@ -50,7 +50,8 @@ func serve(t testing.TB, listen string, list []*fleet.Move) *server.Server {
 		t.Fatal(err)
 	}
 	const subject = "tarn.test.moves"
-	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "TARN_test_MOVES", Subjects: []string{subject}, AllowDirect: true})
+	_, err = js.CreateStream(t.Context(),
+		jetstream.StreamConfig{Name: "TARN_test_MOVES", Subjects: []string{subject}, AllowDirect: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,8 @@ func Ask(t *testing.T, dir string, questions []Question) {
 		if other == "" {
 			other = q.SQL
 		}
-		asked = append(asked, map[string]string{"duckdb": tables(q.SQL, dir, "read_parquet('", "')"), "clickhouse": tables(other, dir, "file('", "', Parquet)")})
+		asked = append(asked, map[string]string{"duckdb": tables(q.SQL, dir, "read_parquet('", "')"),
+			"clickhouse": tables(other, dir, "file('", "', Parquet)")})
 	}
 	text, err := json.Marshal(asked)
 	if err != nil {

@@ -22,9 +22,11 @@ import (
 
 // Selectors of the methods that only a genesis calls.
 const (
-	initializeAll        = 0x29e83e29 // initializeAll(uint256,uint256,address,address,address,address,address,address)
-	setGenesisValidator  = 0x4feb92f3 // setGenesisValidator(address,uint256,bytes,uint256,uint256,uint256,uint256,uint256)
-	setGenesisDelegation = 0x18f628d4 // setGenesisDelegation(address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256)
+	initializeAll = 0x29e83e29 // initializeAll(uint256,uint256,address,address,address,address,address,address)
+	// setGenesisValidator(address,uint256,bytes,uint256,uint256,uint256,uint256,uint256)
+	setGenesisValidator = 0x4feb92f3
+	// setGenesisDelegation(address,uint256,uint256,uint256,uint256,uint256,uint256,uint256,uint256)
+	setGenesisDelegation = 0x18f628d4
 )
 
 // member is a validator of the network.
@@ -81,7 +83,8 @@ func initialize(validators []member) []byte {
 	supply := new(big.Int).Mul(coins(balance), big.NewInt(int64(len(validators))))
 	call := epoch.NewCall(initializeAll).Number(0).Big(supply)
 	for _, a := range []common.Address{
-		sfc.ContractAddress, sfclib.ContractAddress, driverauth.ContractAddress, driver.ContractAddress, evm.WriterAddress,
+		sfc.ContractAddress, sfclib.ContractAddress, driverauth.ContractAddress, driver.ContractAddress,
+		evm.WriterAddress,
 		validators[0].address,
 	} {
 		call.Address(a)

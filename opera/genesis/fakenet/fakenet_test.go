@@ -103,7 +103,8 @@ func TestTheGenesisIsGoOperas(t *testing.T) {
 		}
 		if hashes, err = genesistest.Write(&out, g, t.TempDir()); err != nil ||
 			n.extended != "" && fmt.Sprintf("%x", hashes[genesis.State]) != n.extended {
-			t.Errorf("%d validators: with what was hashed %x, want %s: %v", n.validators, hashes[genesis.State], n.extended, err)
+			t.Errorf("%d validators: with what was hashed %x, want %s: %v", n.validators, hashes[genesis.State],
+				n.extended, err)
 		}
 	}
 }

@@ -71,7 +71,8 @@ func TestEverythingIsReadAsItWasWritten(t *testing.T) {
 	})
 	r := NewReader(b)
 	for _, v := range []uint64{0, 1, 255, 256, 1 << 40, math.MaxUint64} {
-		if r.U64() != v || r.U32() != uint32(v) || r.U16() != uint16(v) || r.I64() != int64(v) || r.Bool() != (v%2 == 1) ||
+		if r.U64() != v || r.U32() != uint32(v) || r.U16() != uint16(v) || r.I64() != int64(v) ||
+			r.Bool() != (v%2 == 1) ||
 			r.Big().Cmp(new(big.Int).SetUint64(v)) != 0 || len(r.Slice(300)) != int(v%300) {
 			t.Errorf("%d is read otherwise", v)
 		}

@@ -187,7 +187,8 @@ func TestClientsAreAnsweredAsTheyWere(t *testing.T) {
 	}
 	service := rpc.New(rpc.Options{Chain: c.Chain, Version: "tarn"})
 	defer service.Close()
-	h, err := service.Handler(&rpc.HTTPOptions{APIs: append(slices.Clone(namespaces), "debug", "personal", "admin")}, nil)
+	h, err := service.Handler(&rpc.HTTPOptions{APIs: append(slices.Clone(namespaces), "debug", "personal", "admin")},
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,8 @@ func (s *sides) cast(t *testing.T, ctx context.Context) {
 			t.Errorf("cast %s prints %s", castLines[i], d)
 		}
 	}
-	t.Logf("%d exchanges with go-opera by %d lines, %d compared", len(recorders[1].exchanges(t)), len(castLines), compared)
+	t.Logf("%d exchanges with go-opera by %d lines, %d compared", len(recorders[1].exchanges(t)),
+		len(castLines), compared)
 	s.asked = append(s.asked, recorders[1].exchanges(t)...)
 }
 

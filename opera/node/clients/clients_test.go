@@ -104,7 +104,8 @@ func begin(t *testing.T, ctx context.Context) *sides {
 		t.Fatal(err)
 	}
 	program := filepath.Join(t.TempDir(), "opera") // tarn is one under this name
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "tarn/cmd/tarn").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "tarn/cmd/tarn").
+		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	s := &sides{}
@@ -185,7 +186,8 @@ func keep(folder, name string, all []exchange, words string) error {
 		if e.told {
 			arrow = "..."
 		}
-		fmt.Fprintf(&b, "// %s over %s\n%s %s\n<-- %s\n\n", e.step, e.over, arrow, e.request, strings.TrimSpace(e.answer))
+		fmt.Fprintf(&b, "// %s over %s\n%s %s\n<-- %s\n\n", e.step, e.over, arrow, e.request,
+			strings.TrimSpace(e.answer))
 	}
 	name = strings.NewReplacer("/", "-", " ", "-").Replace(name)
 	return errors.Join(os.MkdirAll(folder, 0o755),
@@ -245,7 +247,8 @@ func npm(t *testing.T, ctx context.Context) string {
 		if err := os.CopyFS(into, os.DirFS("js")); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(ctx, "npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund")
+		cmd := exec.CommandContext(ctx, "npm", "install", "--no-package-lock", "--ignore-scripts",
+			"--no-audit", "--no-fund")
 		cmd.Dir = into
 		return cmd
 	})

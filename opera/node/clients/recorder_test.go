@@ -268,7 +268,8 @@ func (c *socket) answer(text string) {
 			if err := json.Unmarshal(m.Params, &about); err != nil {
 				c.recorder.fail(err)
 			}
-			c.recorder.add(exchange{over: overWS, request: c.topics[about.Subscription], answer: string(one), told: true})
+			c.recorder.add(exchange{over: overWS, request: c.topics[about.Subscription],
+				answer: string(one), told: true})
 			continue
 		}
 		request := c.asked[string(m.ID)]

@@ -108,7 +108,8 @@ func TestMessagesAreReadAsTheyWereWritten(t *testing.T) {
 			if err != nil {
 				t.Fatalf("-fsnap.seed=%d, code %d: %v\n%x", *seedFlag, code, err, raw)
 			}
-			if m.Code() != code || got.Code() != code || got.Number() != m.Number() || !bytes.Equal(encode(t, got), raw) {
+			if m.Code() != code || got.Code() != code || got.Number() != m.Number() ||
+				!bytes.Equal(encode(t, got), raw) {
 				t.Fatalf("-fsnap.seed=%d, code %d: %+v, not %+v", *seedFlag, code, got, m)
 			}
 		}

@@ -92,7 +92,8 @@ func newWorld(t testing.TB, accounts int) *world {
 	w.large = crypto.Keccak256Hash(addressOf(0).Bytes())
 	fill := func(b *state.Block, n, slots int) {
 		for range slots {
-			b.SetState(addressOf(n), randomHash(r), common.BigToHash(uint256.NewInt(1+r.Uint64N(1<<(1+r.IntN(60)))).ToBig()))
+			b.SetState(addressOf(n), randomHash(r),
+				common.BigToHash(uint256.NewInt(1+r.Uint64N(1<<(1+r.IntN(60)))).ToBig()))
 		}
 	}
 	w.block(t, func(b *state.Block) {

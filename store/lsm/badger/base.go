@@ -184,7 +184,8 @@ func (b *Base) prepare(o Options) error {
 	case err != nil:
 		return err
 	case o.ReadOnly && len(logs) > 0:
-		return fmt.Errorf("open %s for reading: it was not closed; open it for writing once, which finishes its logs", b.folder.Path())
+		return fmt.Errorf("open %s for reading: it was not closed; open it for writing once, which finishes its logs",
+			b.folder.Path())
 	case o.ReadOnly, b.folder.New():
 		return nil
 	case len(logs) > 0:
@@ -314,7 +315,8 @@ func (b *Base) Close() error {
 func (b *Base) closeLibrary() error {
 	if err := b.roomToClose(); err != nil {
 		b.folder.Abandon()
-		return fmt.Errorf("close %s, which stays as after a kill, without a loss, until there is room to open it: %w", b.folder.Path(), err)
+		return fmt.Errorf("close %s, which stays as after a kill, without a loss, until there is room to open it: %w",
+			b.folder.Path(), err)
 	}
 	if err := b.db.Close(); err != nil {
 		return fmt.Errorf("close %s: %w", b.folder.Path(), err)

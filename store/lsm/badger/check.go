@@ -108,8 +108,9 @@ func listOf(f *os.File, size int64) (lsm.List, error) {
 
 const listHead, changeHead = 8, 8
 
-// wholeEnd is where the changes of a list end that are written, from where one begins; the library may be writing another.
-// Changes of no bytes are zeros that a power cut has left there, but for the first ones of a new store; others may follow them.
+// wholeEnd is where the changes of a list end that are written, from where one begins; the library may be writing
+// another. Changes of no bytes are zeros that a power cut has left there, but for the first ones of a new store; others
+// may follow them.
 func wholeEnd(f *os.File, from int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -36,7 +36,8 @@ const (
 func (s *snapshot) Cursor(lower, upper []byte) (store.Cursor, error) {
 	c := &cursor{snapshot: s, lower: bytes.Clone(lower), upper: bytes.Clone(upper), at: -1}
 	// Bounds that differ in the last byte of upper by one are those of a prefix.
-	if n := len(upper); n <= len(lower) && n > 0 && bytes.Equal(lower[:n-1], upper[:n-1]) && lower[n-1]+1 == upper[n-1] {
+	if n := len(upper); n <= len(lower) && n > 0 && bytes.Equal(lower[:n-1], upper[:n-1]) &&
+		lower[n-1]+1 == upper[n-1] {
 		c.prefix = c.lower[:n]
 	}
 	return c, nil

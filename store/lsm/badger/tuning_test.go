@@ -31,7 +31,8 @@ func BenchmarkTuning(b *testing.B) {
 						if err != nil {
 							return nil, err
 						}
-						base := &Base{folder: folder, logger: &logger{}, snapshots: map[uint64]int{}, before: sharedMetrics()}
+						base := &Base{folder: folder, logger: &logger{}, snapshots: map[uint64]int{},
+							before: sharedMetrics()}
 						base.options = Options{Dir: dir, CacheBytes: 64 << 20}.library(folder.Path(), base.logger)
 						v.tune(&base.options)
 						return base, base.openLibrary(base.options)

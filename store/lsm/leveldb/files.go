@@ -150,8 +150,8 @@ func (f *files) noteList(l lsm.List) {
 	}
 }
 
-// sealList seals the list when it has grown. Files are removed while the library lets nobody read, and the seal has what it
-// needs by then; if it cannot be written, they stay.
+// sealList seals the list when it has grown. Files are removed while the library lets nobody read, and the seal has
+// what it needs by then; if it cannot be written, they stay.
 func (f *files) sealList() {
 	if f.beforeRemoval != nil {
 		f.beforeRemoval() //nolint:errcheck // a removal tries again, and tells

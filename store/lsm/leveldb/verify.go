@@ -72,7 +72,8 @@ func (b *Base) verifyLog(fd storage.FileDesc, r storage.Reader) error {
 		return err
 	}
 	if end, damaged := soundEnd(all); damaged {
-		return corrupt(b.folder.Path(), fd, fmt.Errorf("a record after byte %d is damaged, and another follows it", end))
+		return corrupt(b.folder.Path(), fd,
+			fmt.Errorf("a record after byte %d is damaged, and another follows it", end))
 	}
 	return nil
 }

@@ -277,7 +277,8 @@ func (m model) walk(t *testing.T, r *rand.Rand, c store.Cursor) {
 		}
 		at = max(at, -1)
 		if got != (at >= 0) || c.Valid() != got || c.Err() != nil {
-			t.Fatalf("%s %x: %v, valid %v, error %v, should be at %d of %d", what, k, got, c.Valid(), c.Err(), at, len(keys))
+			t.Fatalf("%s %x: %v, valid %v, error %v, should be at %d of %d", what, k, got, c.Valid(), c.Err(),
+				at, len(keys))
 		}
 		if got && (string(c.Key()) != keys[at] || string(c.Value()) != m[keys[at]]) {
 			t.Fatalf("%s %x: at %x=%q, should be at %x=%q", what, k, c.Key(), c.Value(), keys[at], m[keys[at]])

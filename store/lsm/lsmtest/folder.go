@@ -445,7 +445,8 @@ func (l Library) cut(t *testing.T) {
 				t.Errorf("%s written up to %d of %d..%d: %v", name, at, from, end, err)
 			case head == 3 && same(m, states[2]), head == 4 && same(m, now):
 			default:
-				t.Errorf("%s written up to %d of %d..%d: opened at revision %d with %d rows", name, at, from, end, head, len(m))
+				t.Errorf("%s written up to %d of %d..%d: opened at revision %d with %d rows",
+					name, at, from, end, head, len(m))
 			}
 		}
 	}

@@ -42,7 +42,8 @@ func (l Library) cutList(t *testing.T) {
 			m, _, err := l.reopen(cut)
 			must(t, os.RemoveAll(cut))
 			tried++
-			what := fmt.Sprintf("%d openings, %d flushes, crash %v: %s cut at %d of %d", openings, flushes, crash, list, at, len(b))
+			what := fmt.Sprintf("%d openings, %d flushes, crash %v: %s cut at %d of %d",
+				openings, flushes, crash, list, at, len(b))
 			switch {
 			case errors.Is(err, store.ErrCorrupt) && strings.Contains(err.Error(), "MANIFEST"):
 				named++
@@ -52,7 +53,8 @@ func (l Library) cutList(t *testing.T) {
 				t.Fatalf("%s: %d rows of %d, or others, and nobody said so", what, len(m), len(want))
 			}
 		}
-		t.Logf("%d openings, %d flushes, crash %v: %d of %d named, the rest harmless", openings, flushes, crash, named, tried)
+		t.Logf("%d openings, %d flushes, crash %v: %d of %d named, the rest harmless",
+			openings, flushes, crash, named, tried)
 	}
 }
 

@@ -66,7 +66,8 @@ func (f *files) checkList(folder *lsm.Folder) (err error) {
 		return err
 	}
 	if number, ok := listNumber(path); ok {
-		if err := folder.CheckList(path, lsm.List{Number: number, Size: uint32(min(end.Whole, math.MaxUint32))}); err != nil {
+		if err := folder.CheckList(path,
+			lsm.List{Number: number, Size: uint32(min(end.Whole, math.MaxUint32))}); err != nil {
 			return err
 		}
 	}

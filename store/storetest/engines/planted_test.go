@@ -17,7 +17,8 @@ func TestPlantedFaultsOfFlushesAreCaught(t *testing.T) {
 		{Name: "a residue for which there is no memory counts as none", File: flush,
 			From: "residue, err := f.residue(undone, e.overlayLimit())\n", To: "residue, _ := f.residue(undone, e.overlayLimit())\n"},
 		{Name: "a flush goes on although what must come before failed", File: flush,
-			From: "err := e.opts.BeforeCheckpoint(f.image.Irreversible); err != nil", To: "err := e.opts.BeforeCheckpoint(f.image.Irreversible); false && err != nil"},
+			From: "err := e.opts.BeforeCheckpoint(f.image.Irreversible); err != nil",
+			To:   "err := e.opts.BeforeCheckpoint(f.image.Irreversible); false && err != nil"},
 		{Name: "a seal that was not written counts as one", File: folder,
 			From: "s.file.write(next); err != nil", To: "s.file.write(next); false && err != nil"},
 	}, "-run=ModelFailing|FailedStep")

@@ -31,7 +31,8 @@ func TestAFailedStepIsTold(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := sabotage.(*failing)
-			for i, step := range []string{"before", "batch", "row", "commit", "lying commit", "seal open", "seal write", "seal sync"} {
+			for i, step := range []string{"before", "batch", "row", "commit", "lying commit", "seal open", "seal write",
+				"seal sync"} {
 				if err := x.Put(table, fmt.Append(nil, "key ", i), []byte(step)); err != nil {
 					t.Fatal(err)
 				}

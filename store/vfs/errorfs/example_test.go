@@ -23,7 +23,8 @@ func Example() {
 		files.Clear()
 		files.Inject(errorfs.Fault{Ops: errorfs.Change, Nth: n, Ever: true, Err: syscall.ENOSPC, Part: true})
 		err := vfs.WriteDurably(files, "/settings", []byte("new"))
-		fmt.Printf("change %d: full %v, the file is %s\n", n, errors.Is(err, syscall.ENOSPC), content(disk, "/settings"))
+		fmt.Printf("change %d: full %v, the file is %s\n", n, errors.Is(err, syscall.ENOSPC),
+			content(disk, "/settings"))
 		if err == nil { // so many changes there are not
 			return
 		}
