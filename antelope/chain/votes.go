@@ -71,8 +71,8 @@ type Voted struct {
 	Finalizer *types.Finalizer // whose key it has; nil if the block has none with it
 }
 
-// Vote counts finalizers' votes for one block, after their signatures were verified, which takes more than a
-// millisecond, and hardly more for several. Any goroutine may call it.
+// Vote counts finalizers' votes, one at least and all for one block, after their signatures were verified, which takes
+// more than a millisecond, and hardly more for several. Any goroutine may call it.
 func (v *votes) Vote(list ...*finality.Vote) []Voted {
 	told := make([]Voted, len(list))
 	v.mu.Lock()

@@ -65,8 +65,8 @@ type Ledger interface {
 	// if the block is bad.
 	Apply(ctx context.Context, b *Block) error
 
-	// Vote counts finalizers' votes for one block, after it verified their signatures, which takes a
-	// millisecond, and hardly more for several. What it counted is passed on to peers.
+	// Vote counts finalizers' votes, one at least and all for one block, after it verified their signatures, which
+	// takes a millisecond, and hardly more for several. What it counted is passed on to peers.
 	Vote(list ...*finality.Vote) []finality.Result
 
 	// PeerKeys asks the system contract for the producers that may gossip, the first one first, and for

@@ -153,8 +153,8 @@ func producerOf(description string) (types.Name, bool) {
 	return name, name != 0
 }
 
-// Vote counts finalizers' votes for one block, as the chain does, and notes that they were heard. One that was counted
-// before tells nothing of now: anybody can send it again. Any goroutine may call it; it takes
+// Vote counts finalizers' votes, one at least and all for one block, as the chain does, and notes that they were heard.
+// One that was counted before tells nothing of now: anybody can send it again. Any goroutine may call it; it takes
 // milliseconds.
 func (p *Producer) Vote(list ...*finality.Vote) []finality.Result {
 	results := make([]finality.Result, len(list))
