@@ -182,10 +182,8 @@ func TestVotesForABlockAreVerifiedTogether(t *testing.T) {
 	chain := newFakeChain(100)
 	n := newVoting(startNode(t, chain, func(o *Options) { o.Limits.VoteBatch = 3 }).Network)
 	head, other := types.Checksum256{6}, types.Checksum256{7}
-	var conns []*conn
 	for i, ids := range [][]types.Checksum256{{head, head}, {other, head}, {head}, {head, other}, {head}} {
 		c := &conn{}
-		conns = append(conns, c)
 		for k, id := range ids {
 			n.put(&ballot{vote: *voteFor(id, 10*i+k), from: c})
 		}
