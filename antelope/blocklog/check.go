@@ -44,13 +44,12 @@ func (c checker) check(sp *span) error {
 	var records []byte // on the disk, of the span's blocks
 	for i := range len(sp.positions) - 1 {
 		b, num := sp.block(i), sp.first+uint32(i)
-		sum := crc32.Checksum(b, castagnoli)
-		known, ok := c.log.sums.get(num)
-		switch {
-		case ok && known == sum:
+		sum, ok, err := c.known(sp, i)
+		if err != nil {
+			return err
+		}
+		if ok {
 			continue
-		case ok:
-			return unread(num, sp)
 		}
 		id, err := c.checkBlock(sp, i, b)
 		if err != nil {
@@ -74,13 +73,9 @@ func (c checker) checkUnnamed(sp *span) error {
 		return nil
 	}
 	b, num := sp.block(0), sp.first
-	sum := crc32.Checksum(b, castagnoli)
-	known, ok := c.log.sums.get(num)
-	if ok && known == sum {
-		return nil
-	}
-	if ok {
-		return unread(num, sp)
+	sum, ok, err := c.known(sp, 0)
+	if ok || err != nil {
+		return err
 	}
 	record := c.log.stored.read(num, 1)
 	if binary.LittleEndian.Uint64(record) == 0 {
@@ -95,9 +90,16 @@ func (c checker) checkUnnamed(sp *span) error {
 	return nil
 }
 
-// unread says that a block is another one than before.
-func unread(num uint32, sp *span) error {
-	return damaged(num, sp.positions[num-sp.first], sp.path, "it is not what was appended or read there before")
+// known returns the checksum of a block; ok tells whether it is what was appended or read there before. It is an error
+// if it is something else.
+func (c checker) known(sp *span, i int) (sum uint32, ok bool, err error) {
+	num := sp.first + uint32(i)
+	sum = crc32.Checksum(sp.block(i), castagnoli)
+	known, ok := c.log.sums.get(num)
+	if ok && known != sum {
+		return sum, false, damaged(num, sp.positions[i], sp.path, "it is not what was appended or read there before")
+	}
+	return sum, ok, nil
 }
 
 // unlike says that only the checksum of a block in a file tells it from what was appended.

@@ -27,15 +27,16 @@ func BLSVerifyAll(signed []BLSSigned, message BLSMessage) bool {
 	}
 	weights := make([]byte, 8*len(signed))
 	rand.Read(weights) //nolint:errcheck // it never fails
-	w, keys, signatures := make([]uint64, len(signed)), make([]bls.G1Affine, len(signed)), make([]bls.G2Affine, len(signed))
+	w := make([]uint64, len(signed))
+	keys, signatures := make([]bls.G1Affine, len(signed)), make([]bls.G2Affine, len(signed))
 	for i := range signed {
 		if !readBLSG2(&signatures[i], signed[i].Signature[:]) || !signatures[i].IsInSubGroup() {
 			return false
 		}
-		w[i], keys[i] = binary.LittleEndian.Uint64(weights[8*i:])|1, signed[i].Keys.point
+		w[i], keys[i] = binary.LittleEndian.Uint64(weights[8*i:]), signed[i].Keys.point
 	}
-	key, signature := weighBLSKeys(keys, w), weighBLSSignatures(signatures, w)
-	return pairBLS([]bls.G1Affine{key}, []BLSMessage{message}, &signature)
+	signature := weighBLSSignatures(signatures, w)
+	return pairBLS([]BLSSigners{{Keys: BLSKeySum{weighBLSKeys(keys, w)}, Message: message}}, &signature)
 }
 
 // weighBLSKeys is the sum of keys, each times its weight. All share the doublings.
@@ -64,19 +65,4 @@ func weighBLSSignatures(signatures []bls.G2Affine, weights []uint64) (sum bls.G2
 		}
 	}
 	return *sum.FromJacobian(&total)
-}
-
-// pairBLS tells whether a signature is the sum of those of messages by keys, one each.
-func pairBLS(keys []bls.G1Affine, messages []BLSMessage, signature *bls.G2Affine) bool {
-	_, _, generator, _ := bls.Generators()
-	generator.Neg(&generator)
-	left, right := []bls.G1Affine{generator}, []bls.G2Affine{*signature}
-	for i := range keys {
-		if !messages[i].made {
-			return false
-		}
-		left, right = append(left, keys[i]), append(right, messages[i].point)
-	}
-	one, err := bls.PairingCheck(left, right)
-	return err == nil && one
 }

@@ -73,11 +73,22 @@ func BLSVerify(signers []BLSSigners, signature *types.BLSSignature) bool {
 	if !readBLSG2(&sum, signature[:]) || !sum.IsInSubGroup() {
 		return false
 	}
-	keys, messages := make([]bls.G1Affine, len(signers)), make([]BLSMessage, len(signers))
-	for i := range signers {
-		keys[i], messages[i] = signers[i].Keys.point, signers[i].Message
+	return pairBLS(signers, &sum)
+}
+
+// pairBLS is BLSVerify with a point that is in the subgroup.
+func pairBLS(signers []BLSSigners, signature *bls.G2Affine) bool {
+	_, _, generator, _ := bls.Generators()
+	generator.Neg(&generator)
+	left, right := []bls.G1Affine{generator}, []bls.G2Affine{*signature}
+	for _, s := range signers {
+		if !s.Message.made {
+			return false
+		}
+		left, right = append(left, s.Keys.point), append(right, s.Message.point)
 	}
-	return pairBLS(keys, messages, &sum)
+	one, err := bls.PairingCheck(left, right)
+	return err == nil && one
 }
 
 // BLSAdd adds signatures of different signers: their sum is the signature of all of them. It is
