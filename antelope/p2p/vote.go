@@ -29,6 +29,7 @@ type voting struct {
 	early   map[types.Checksum256][]*ballot // whose block has not come, by its id
 	way     map[types.Checksum256]*ballot   // in line, being counted, or early, by their hashes
 	counted map[types.Checksum256]uint32    // hashes of votes that counted, with the number of their block
+	busy    map[types.Checksum256]bool      // blocks whose votes are just being verified
 }
 
 // ballots are the votes of a connection that are not counted yet.
@@ -52,7 +53,7 @@ type ballot struct {
 func newVoting(n *Network) *voting {
 	return &voting{net: n, limits: &n.config.Limits, wake: make(chan struct{}, max(1, n.config.VoteThreads)),
 		early: map[types.Checksum256][]*ballot{}, way: map[types.Checksum256]*ballot{},
-		counted: map[types.Checksum256]uint32{}}
+		counted: map[types.Checksum256]uint32{}, busy: map[types.Checksum256]bool{}}
 }
 
 // VoteCast is to be called with each vote of an own finalizer, once it is durable: peers are told. It
@@ -115,14 +116,12 @@ func (v *voting) put(b *ballot) {
 	if len(c.ballots.line) == 1 {
 		v.turns = append(v.turns, c)
 	}
-	select {
-	case v.wake <- struct{}{}:
-	default:
-	}
+	v.rouse()
 }
 
 // next takes a vote of the connection whose turn it is, and those for the same block that others have next in line: they
-// are verified together. It returns none if there is none.
+// are verified together, until release is called. Votes that come meanwhile for this block wait for that: together they
+// cost a fraction of what each costs alone. It returns none if there is none.
 func (v *voting) next() (batch []*ballot) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -133,7 +132,7 @@ func (v *voting) next() (batch []*ballot) {
 			waiting = append(waiting, v.turns[i:]...)
 			break
 		}
-		if len(batch) > 0 && b.vote.Block != batch[0].vote.Block {
+		if len(batch) == 0 && v.busy[b.vote.Block] || len(batch) > 0 && b.vote.Block != batch[0].vote.Block {
 			waiting = append(waiting, c)
 			continue
 		}
@@ -142,12 +141,29 @@ func (v *voting) next() (batch []*ballot) {
 		v.total--
 	}
 	for _, b := range batch {
+		v.busy[b.vote.Block] = true
 		if len(b.from.ballots.line) > 0 {
 			waiting = append(waiting, b.from)
 		}
 	}
 	v.turns = waiting
 	return batch
+}
+
+// release lets votes that wait for the block of a batch be taken.
+func (v *voting) release(batch []*ballot) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.busy, batch[0].vote.Block)
+	v.rouse()
+}
+
+// rouse wakes a goroutine that has nothing to do.
+func (v *voting) rouse() {
+	select {
+	case v.wake <- struct{}{}:
+	default:
+	}
 }
 
 // endBallot ends the way of a vote, and returns who has sent it. One that counted is remembered as long as its block
@@ -176,6 +192,7 @@ func (v *voting) run(ctx context.Context) {
 				break
 			}
 			v.count(batch)
+			v.release(batch)
 		}
 	}
 }

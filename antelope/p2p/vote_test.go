@@ -177,7 +177,7 @@ func TestVotersTakeTurns(t *testing.T) {
 }
 
 // Votes for one block that wait of several connections are verified together, up to a bound, and those for another
-// block on their own.
+// block on their own. Those that wait for a block whose votes are just being verified are taken together next.
 func TestVotesForABlockAreVerifiedTogether(t *testing.T) {
 	chain := newFakeChain(100)
 	n := newVoting(startNode(t, chain, func(o *Options) { o.Limits.VoteBatch = 3 }).Network)
@@ -188,15 +188,25 @@ func TestVotesForABlockAreVerifiedTogether(t *testing.T) {
 			n.put(&ballot{vote: *voteFor(id, 10*i+k), from: c})
 		}
 	}
-	for step, want := range [][]int{{0, 20, 30}, {10, 31}, {40, 1, 11}} {
+	take := func(want ...int) []*ballot {
+		t.Helper()
 		var got []int
-		for _, b := range n.next() {
+		batch := n.next()
+		for _, b := range batch {
 			got = append(got, int(b.vote.Key[1]))
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("step %d: the votes %v are taken together, not %v", step, got, want)
+			t.Fatalf("the votes %v are taken together, not %v", got, want)
 		}
+		return batch
 	}
+	first := take(0, 20, 30)
+	second := take(10, 31)
+	take()
+	n.release(second)
+	take()
+	n.release(first)
+	take(40, 1, 11)
 	if n.total != 0 || len(n.turns) != 0 || len(n.next()) != 0 {
 		t.Errorf("%d votes of %d connections are left", n.total, len(n.turns))
 	}
