@@ -36,8 +36,8 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run SUITE... --on SUBJECT,...",
 		Short: "Measure suites on subjects, in pairs",
-		Long: "Measure suites (`tarn bench list`) on subjects, one after the other, in rounds whose order\n" +
-			"turns. The first subject is what the others are compared with. A subject is\n" +
+		Long: "Measure suites (`tarn bench list`) on subjects, one after the other, in rounds; every other\n" +
+			"round has the reverse order. The first subject is what the others are compared with. A subject is\n" +
 			"tarn[=PATH][:MODE], nodeos=PATH[:MODE] or opera=PATH[:PRESET]; MODE is the map mode or, of\n" +
 			"tarn, the engine.",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/bench/causes"
+	"tarn/bench/nodecounters"
 	"tarn/bench/record"
 	"tarn/bench/report"
 	"tarn/bench/watcher"
@@ -44,7 +44,7 @@ func watchCommand() *cobra.Command {
 				return usage(errors.New("--pid must be a process, --for at least 1s, --tbw not below 0"))
 			}
 			if o.URL != "" {
-				if err := causes.CheckURL(o.URL); err != nil {
+				if err := nodecounters.CheckURL(o.URL); err != nil {
 					return usage(err)
 				}
 			}
@@ -57,7 +57,7 @@ func watchCommand() *cobra.Command {
 	c.Flags().IntVar(&o.PID, "pid", 0, "the process")
 	c.Flags().DurationVar(&o.For, "for", 10*time.Minute, "how long")
 	c.Flags().Float64Var(&o.Rating, "tbw", 600,
-		"terabytes that the disk is rated to be written, for the years that it lasts; 0: not told")
+		"terabytes that the disk is rated for, for the years that it lasts; 0: unknown")
 	c.Flags().StringVar(&o.URL, "url", "", "the node's API, for what it writes by cause: http://127.0.0.1:8888")
 	f.flags(c, "", "")
 	return c

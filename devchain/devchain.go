@@ -1,10 +1,10 @@
-// Package playground runs the node of a chain for trying out, in a folder, from one command:
+// Package devchain runs the node of a chain for trying out, in a folder, from one command:
 // it says how to use the chain once it is served, and why the node ended if it did so by
 // itself.
 //
 // It owns the folder's lock, the file of the node's log, and the end by a closed terminal. It
 // knows no protocol: what is made in the folder, the node, and what is said are its callers'.
-package playground
+package devchain
 
 import (
 	"context"

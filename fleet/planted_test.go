@@ -3,13 +3,13 @@ package fleet
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its
 // tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"a part in another place is taken", "message.go", "case b.Parts == 0 || h.Part != b.Part+1:", "case b.Parts == 0:"},
 		{"a part of another move is taken", "message.go", "case h.Parts != b.Parts || h.Digest != b.Digest || h.Line != b.Line:", "case false:"},
 		{"a move that came before is taken again", "message.go", "	case h.Number < next:\n		return true, nil\n", ""},

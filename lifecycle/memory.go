@@ -4,14 +4,14 @@ import (
 	"os"
 	"runtime/debug"
 
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 )
 
 // Memory is who may take how much of the memory that the machine, or the container, has for
 // the node, in bytes. A ledger shares out some of the rest. What nobody has is for the page
 // cache, stacks and machine code: without any the kernel reads the same pages again and again.
 type Memory struct {
-	machine.Memory
+	hostlimits.Memory
 	Total   int64 // what is shared out
 	Heap    int64 // of Go, above which it collects garbage more often
 	Private int64 // changed pages of the page engine that are in no image
@@ -26,7 +26,7 @@ const mostBesideState = 4 << 30
 
 // ShareMemory shares m out to a node on the page engine. Where the machine's memory is
 // unknown, it is taken for endless.
-func ShareMemory(m machine.Memory) Memory {
+func ShareMemory(m hostlimits.Memory) Memory {
 	total := max(m.Bytes, leastMemory)
 	if m.Bytes == 0 {
 		total = 1 << 40

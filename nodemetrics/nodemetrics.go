@@ -1,4 +1,4 @@
-// Package vitals is what a node of any protocol tells of itself as metrics: how its state is
+// Package nodemetrics is what a node of any protocol tells of itself as metrics: how its state is
 // kept, what goes to the disk and why, how old the last checkpoint is, and what the process
 // and Go's runtime use. The same readings are panels of a dashboard.
 //
@@ -6,7 +6,7 @@
 // the store and package probe count, keeps only where the node stood when it began to
 // serve, and starts nothing. What a chain, its peers and its requests are is told by
 // their owners.
-package vitals
+package nodemetrics
 
 import (
 	"strings"

@@ -3,11 +3,11 @@ package secp256k1
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // faults are pieces of the source, each with what it is changed into.
-var faults = []planted.Fault{
+var faults = []plantedfault.Fault{
 	{"one lane loses a carry", "lanes_amd64.s", "	VPADDQ Z7, Z13, Z13; \\\n",
 		"	MOVL $0xf7, BX; \\\n	KMOVW BX, K3; \\\n	VPADDQ Z7, Z13, K3, Z13; \\\n"},
 	{"a carry into the last limb is lost", "lanes_amd64.s", "	VPADDQ Z8, Z14, Z14\n", "	VPANDQ Z8, Z8, Z8\n"},
@@ -34,5 +34,5 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	if !wide {
 		t.Skip("the processor has no AVX-512 IFMA")
 	}
-	planted.Test(t, faults)
+	plantedfault.Test(t, faults)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// adversaries are all that prove has, but for the suites of `flaky`. Turns take about as long
+// adversaries are all that soak has, but for the suites of `flaky`. Turns take about as long
 // as they are told.
 func adversaries(root string, turn time.Duration) ([]adversary, error) {
 	list := slices.Concat(kills(), powerCuts(), crashesInARow(), crashStates(), damage(), disks(), randomWork(),
@@ -301,7 +301,7 @@ func randomWork() []adversary {
 			Package: "./secp256k1", Run: ".", Args: []string{"-secp256k1.seed=$seed", "-secp256k1.effort=$n"}, Size: 1,
 			Unit: "times all"},
 		{Kind: kind, Name: "senders beside go-ethereum", What: "senders of random transactions",
-			Package: "./opera/sender", Run: ".", Args: []string{"-sender.seed=$seed", "-sender.effort=$n"}, Size: 1,
+			Package: "./opera/senderrecovery", Run: ".", Args: []string{"-sender.seed=$seed", "-sender.effort=$n"}, Size: 1,
 			Unit: "times all"},
 		{Kind: kind, Name: "floats", What: "random operands of softfloat beside big numbers",
 			Package: "./antelope/softfloat", Run: "^Test", Args: []string{"-softfloat.seed=$seed"}, Unit: "runs"},

@@ -26,7 +26,7 @@ type adversary struct {
 	// a fuzz target the last. Without it a turn that passes is $n.
 	Count *regexp.Regexp
 	Race  bool
-	Whole bool // a package's tests in random order: `prove flaky`
+	Whole bool // a package's tests in random order: `soak flaky`
 	Needs []need
 	Limit time.Duration // after which a turn hangs
 }

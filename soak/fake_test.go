@@ -13,7 +13,7 @@ import (
 var fakeSeed = flag.Uint64("fake.seed", 0, "what the fake adversary is told")
 
 // fakeVariable tells the fake adversary, which is this test program, what to do.
-const fakeVariable = "TARN_PROVE_FAKE"
+const fakeVariable = "TARN_SOAK_FAKE"
 
 func TestFake(t *testing.T) {
 	switch os.Getenv(fakeVariable) {
@@ -64,6 +64,6 @@ func TestFake(t *testing.T) {
 // fake is an adversary that does what it is called.
 func fake(name string) adversary {
 	return adversary{Kind: "fakes", Name: name, What: "it " + name,
-		Package: "./prove", Run: "^TestFake$", Args: []string{"-fake.seed=$seed"},
+		Package: "./soak", Run: "^TestFake$", Args: []string{"-fake.seed=$seed"},
 		Env: []string{fakeVariable + "=" + name}, Unit: "times", Limit: 30 * time.Second}
 }

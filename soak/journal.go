@@ -69,7 +69,7 @@ func openJournal(dir string) (*journal, error) {
 		return nil, err
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: another prove works in this folder; say another -dir: %w",
+		return nil, errors.Join(fmt.Errorf("%s: another soak works in this folder; say another -dir: %w",
 			lock.Name(), err), lock.Close())
 	}
 	j := &journal{lock: lock}

@@ -1,4 +1,4 @@
-// Command prove attacks the project for as long as one says: all adversaries in turn, each
+// Command soak attacks the project for as long as one says: all adversaries in turn, each
 // turn with a seed of its own, and writes a page of what was tried, how often, and what was
 // found. It owns whose turn it is, how a turn is bounded and judged, the journal by which it
 // goes on where it was stopped, and the page. With `flaky` it runs tests again and again, in
@@ -58,7 +58,7 @@ func main() {
 	}
 	switch {
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "prove:", err)
+		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(exitFailed)
 	case found > 0:
 		os.Exit(exitFound)
@@ -71,7 +71,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	if len(args) > 0 && args[0] == "flaky" {
 		o.flaky, o.atOnce, args = true, 2, args[1:]
 	}
-	f := flag.NewFlagSet("prove", flag.ContinueOnError)
+	f := flag.NewFlagSet("soak", flag.ContinueOnError)
 	f.SetOutput(out)
 	f.DurationVar(&o.length, "for", time.Hour, "how long to work, in all: what was done before a stop counts")
 	f.StringVar(&o.dir, "dir", "", "folder for the journal, the page and what is found; what is there is gone on with")
@@ -84,7 +84,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		f.BoolVar(&o.long, "long", false, "run the tests without -short")
 		f.Usage = func() {
 			fmt.Fprint(out,
-				"go run ./prove flaky [-for 1h] [-load 1] [PACKAGES]: run tests again and again, and name those that "+
+				"go run ./soak flaky [-for 1h] [-load 1] [PACKAGES]: run tests again and again, and name those that "+
 					"do not always end alike.\n")
 			f.PrintDefaults()
 		}
@@ -94,7 +94,7 @@ func parse(args []string, out io.Writer) (options, error) {
 			"let nodeos and go-opera judge, which are fetched and built once, in minutes")
 		f.Usage = func() {
 			fmt.Fprint(out,
-				"go run ./prove [-for 8h] [-judges]: all adversaries in turn, and a page of what they found.\n")
+				"go run ./soak [-for 8h] [-judges]: all adversaries in turn, and a page of what they found.\n")
 			f.PrintDefaults()
 		}
 	}
@@ -112,7 +112,7 @@ func (o *options) complete(only string) (err error) {
 	}
 	switch {
 	case len(o.packages) > 0 && !o.flaky:
-		return fmt.Errorf("%q: packages are for `prove flaky`; say -only to choose adversaries", o.packages[0])
+		return fmt.Errorf("%q: packages are for `soak flaky`; say -only to choose adversaries", o.packages[0])
 	case o.length <= 0:
 		return fmt.Errorf("-for %v: want a time above zero, such as 8h", o.length)
 	case o.atOnce < 1:
@@ -133,9 +133,9 @@ func (o *options) complete(only string) (err error) {
 		if err != nil {
 			return fmt.Errorf("find a folder for what is done: %w: say -dir", err)
 		}
-		name := "prove"
+		name := "soak"
 		if o.flaky {
-			name = "prove-flaky"
+			name = "soak-flaky"
 		}
 		o.dir = filepath.Join(cache, "tarn", name)
 	}

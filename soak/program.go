@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// moduleRoot is the folder of the module that prove was started in.
+// moduleRoot is the folder of the module that soak was started in.
 func moduleRoot(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
@@ -23,7 +23,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 	}
 	name := strings.TrimSpace(string(out))
 	if name == "" || name == os.DevNull {
-		return "", errors.New("this folder is in no module: start prove in the project's folder")
+		return "", errors.New("this folder is in no module: start soak in the project's folder")
 	}
 	return filepath.Dir(name), nil
 }
@@ -82,7 +82,7 @@ func (t *trial) run(ctx context.Context, out *reading) error {
 	cmd := exec.CommandContext(ctx, t.program, t.args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = t.folder, out, out
 	cmd.Env = append(append(os.Environ(), t.env...), "TMPDIR="+t.scratch)
-	// The group is ended as a whole; a prove that is killed takes its programs along.
+	// The group is ended as a whole; a soak that is killed takes its programs along.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = min(10*time.Second, t.grace) // for who was left behind with its output
@@ -115,7 +115,7 @@ func bounds(limit time.Duration) []string {
 	return []string{"-test.v", "-test.paniconexit0", "-test.timeout=" + limit.String()}
 }
 
-// describe says of what prove attacks which state, and where.
+// describe says of what soak attacks which state, and where.
 func describe(ctx context.Context, root string) (commit, machine string) {
 	git := func(args ...string) (string, error) {
 		out, err := exec.CommandContext(ctx, "git", append([]string{"-C", root}, args...)...).Output()

@@ -90,7 +90,7 @@ func TestHoweverAnAdversaryEndsItIsJudged(t *testing.T) {
 		"finds":        {failed, "row 7 of seed 5 is another", 0},
 		"panics":       {panicked, "panic: no such row", 0},
 		"hangs":        {hung, "test timed out", 0},
-		"stops":        {hung, "TARN_PROVE_FAKE=stops", 0},
+		"stops":        {hung, "TARN_SOAK_FAKE=stops", 0},
 		"dies":         {killed, "signal: killed", 0},
 		"leaves":       {failed, "WaitDelay expired", 0},
 		"races":        {racy, "Write at 0x1 by goroutine 2", 0},
@@ -121,7 +121,7 @@ func TestHoweverAnAdversaryEndsItIsJudged(t *testing.T) {
 			if !c.outcome.bad() {
 				return
 			}
-			command := "go test -v -count=1 -timeout=" + a.Limit.String() + " ./prove '-run=^TestFake$' -fake.seed=5"
+			command := "go test -v -count=1 -timeout=" + a.Limit.String() + " ./soak '-run=^TestFake$' -fake.seed=5"
 			said, err := os.ReadFile(filepath.Join(w.options.dir, e.Output))
 			if err != nil || !strings.Contains(string(said), command) || !strings.Contains(string(page), command) {
 				t.Errorf("%v, %s\n%s", err, said, page)
@@ -149,7 +149,7 @@ func TestWhatCannotBeBuiltIsFoundOnce(t *testing.T) {
 	a.Run = "^TestNothing$"
 	w, _ = working(t, t.TempDir(), 1, a)
 	w.some(t, 1)
-	if e := ends(w)[0]; e.Outcome != failed || !strings.Contains(e.Text, "no test of ./prove is called") {
+	if e := ends(w)[0]; e.Outcome != failed || !strings.Contains(e.Text, "no test of ./soak is called") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -218,7 +218,7 @@ func TestAFolderIsOneRuns(t *testing.T) {
 	w, _ := working(t, dir, 9, fake("passes"))
 	o := w.options
 	if _, err := openWork("..", o, w.list, io.Discard); err == nil ||
-		!strings.Contains(err.Error(), "another prove works in this folder") {
+		!strings.Contains(err.Error(), "another soak works in this folder") {
 		t.Error(err)
 	}
 	if err := w.journal.add(entry{Event: began, First: 5}); err != nil {
@@ -341,7 +341,7 @@ func TestSuitesAreBuiltAndRun(t *testing.T) {
 func TestWhatIsAskedForIsChecked(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"./store":            "packages are for `prove flaky`",
+		"./store":            "packages are for `soak flaky`",
 		"-for 0s":            "want a time above zero",
 		"-turn 1ms":          "want a second or more",
 		"-at-once 0":         "want one or more",

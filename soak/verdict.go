@@ -22,7 +22,7 @@ const (
 	hung     outcome = "hang"
 	killed   outcome = "killed by a signal"
 	unbuilt  outcome = "not built"
-	stopped  outcome = "stopped" // by who called prove
+	stopped  outcome = "stopped" // by who called soak
 )
 
 // bad tells whether an outcome is a finding.

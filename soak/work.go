@@ -246,7 +246,7 @@ func (w *work) before(i, j int, spent map[string]float64) bool {
 
 // scratchName begins the names of the folders for turns' temporary files. It is short: paths of
 // sockets are.
-const scratchName = "prove-"
+const scratchName = "soak-"
 
 // one has a turn and remembers it. Its error is ours; what the adversary finds is none.
 func (w *work) one(ctx context.Context, i int, t turn) error {

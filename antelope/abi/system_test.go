@@ -8,7 +8,7 @@ import (
 	"tarn/antelope/abi"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // accountRow is a row of the section account_object of a snapshot.
@@ -20,7 +20,7 @@ func accountRow(r *serial.Reader) (name types.Name, abi []byte) {
 
 func TestSystemABIIsWhatTheReferenceSnapshotHas(t *testing.T) {
 	const section = "eosio::chain::account_object\x00"
-	snapshot := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
+	snapshot := refdata.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	at := bytes.Index(snapshot, []byte(section))
 	if at < 0 {
 		t.Fatal("no section of accounts")

@@ -17,14 +17,14 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // deepMindReference is the deep-mind log of nodeos' own test (Leap: unittests/
 // deep_mind_tests.cpp), with its line ends.
 func deepMindReference(t *testing.T) []string {
 	t.Helper()
-	b, err := os.ReadFile(reference.Path(t, "deep-mind.log"))
+	b, err := os.ReadFile(refdata.Path(t, "deep-mind.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func deepMindReference(t *testing.T) []string {
 // springReference is that of Spring's own test, of a chain that goes over to Savanna.
 func springReference(t *testing.T) []string {
 	t.Helper()
-	return linesOf(reference.Read(t, "savanna/deep-mind.log.gz"))
+	return linesOf(refdata.Read(t, "savanna/deep-mind.log.gz"))
 }
 
 func linesOf(b []byte) []string {

@@ -21,7 +21,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/contracts/assembler"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // rsa is WAX's function.
@@ -67,7 +67,7 @@ func loadInto(t *testing.T, e namedEngine, b []byte, o chain.Options) (*chain.Ch
 
 // The blocks of WAX's node give the state that WAX's node wrote, to the byte.
 func TestTheBlocksOfWAXReplayToItsSnapshot(t *testing.T) {
-	dir, want := reference.Path(t, "wax"), reference.Read(t, "wax/snap_v6.bin.gz")
+	dir, want := refdata.Path(t, "wax"), refdata.Read(t, "wax/snap_v6.bin.gz")
 	for _, e := range everyEngine() {
 		if got := snapshotOf(t, replayLog(t, dir, openStore(t, e.options), waxlike(), nil)); !bytes.Equal(got, want) {
 			t.Errorf("%s: the snapshot has %d bytes, WAX's has %d, and they differ", e.name, len(got), len(want))
@@ -79,9 +79,9 @@ func TestTheBlocksOfWAXReplayToItsSnapshot(t *testing.T) {
 }
 
 func TestSnapshotsOfWAXAreLoadedAndWrittenAgain(t *testing.T) {
-	want := reference.Read(t, "wax/snap_v6.bin.gz")
+	want := refdata.Read(t, "wax/snap_v6.bin.gz")
 	for _, name := range []string{"wax/snap_v2.bin.gz", "wax/snap_v6.bin.gz"} {
-		c, err := loadInto(t, everyEngine()[0], reference.Read(t, name), chain.Options{})
+		c, err := loadInto(t, everyEngine()[0], refdata.Read(t, name), chain.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestNewChainsOfNetworksAllowWhatTheirNodesDo(t *testing.T) {
 		"wax/wax-genesis.json":         "1064487b3cd1a897ce03ae5b6a865651747e2e152090f99c1d19d44e01aea5a4",
 		"wax/wax-testnet-genesis.json": "f16b1833c747c43682f4386fca9cbb327929334a762755ebec17f6f23c9b8a12",
 	} {
-		g, err := types.ParseGenesis(string(reference.Read(t, name)))
+		g, err := types.ParseGenesis(string(refdata.Read(t, name)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +339,7 @@ func TestAStateThatNeedsUnknownFunctionsIsRefused(t *testing.T) {
 // A state of WAX's network that a program without WAX's function has made is refused, and an
 // operator hears that genesis-intrinsic comes too late.
 func TestAStateWithTheListOfAnotherProgramIsRefused(t *testing.T) {
-	g, err := types.ParseGenesis(string(reference.Read(t, "wax/wax-genesis.json")))
+	g, err := types.ParseGenesis(string(refdata.Read(t, "wax/wax-genesis.json")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/page"
@@ -86,7 +86,7 @@ const referenceHash = "68a9a3578db546fa17d4fa4904c284a9fa5f5f2aef3b8aa18a331add9
 
 func TestTheReferenceChainsReplayToTheirHashOnEveryEngine(t *testing.T) {
 	for _, which := range []string{"leap-snapshots", "leap-snapshots/prod_sched"} {
-		dir := reference.Path(t, which)
+		dir := refdata.Path(t, which)
 		var hashes []string // after each block, on the first engine
 		for _, e := range everyEngine() {
 			t.Run(filepath.Base(which)+"/"+e.name, func(t *testing.T) {

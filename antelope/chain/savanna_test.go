@@ -19,7 +19,7 @@ import (
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // springDigests are finality digests of Spring's chain, by block: the genesis block's, one before
@@ -34,7 +34,7 @@ var springDigests = map[uint32]string{
 // A chain that Spring made is replayed from its genesis through the change of rules: what its
 // headers commit to, the roots of what earlier blocks did, is what comes out here.
 func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
-	dir := reference.Path(t, "savanna/consensus_blockchain")
+	dir := refdata.Path(t, "savanna/consensus_blockchain")
 	for _, e := range everyEngine() {
 		t.Run(e.name, func(t *testing.T) {
 			for _, all := range []bool{false, true} {
@@ -70,8 +70,8 @@ func TestAChainOfSpringGoesOverToSavanna(t *testing.T) {
 
 // A chain goes on from a snapshot that Spring wrote in the middle of it, and writes the same one again.
 func TestAChainGoesOnFromASnapshotOfSpring(t *testing.T) {
-	raw := reference.Read(t, "savanna/consensus_blockchain/snapshot.gz")
-	log := reference.Path(t, "savanna/consensus_blockchain")
+	raw := refdata.Read(t, "savanna/consensus_blockchain/snapshot.gz")
+	log := refdata.Path(t, "savanna/consensus_blockchain")
 	for _, e := range everyEngine() {
 		t.Run(e.name, func(t *testing.T) {
 			c, err := loadInto(t, e, raw, chain.Options{Options: execute.Options{ForceAllChecks: true}})
@@ -98,7 +98,7 @@ func TestAChainGoesOnFromASnapshotOfSpring(t *testing.T) {
 // what earlier releases have written, which was both rules' parts.
 func TestAChainGoesOnFromTheLastBlockBeforeTheProperOnes(t *testing.T) {
 	const last = 5 // block 4 is the genesis block of Savanna's rules
-	dir, engine := reference.Path(t, "savanna/consensus_blockchain"), everyEngine()[0]
+	dir, engine := refdata.Path(t, "savanna/consensus_blockchain"), everyEngine()[0]
 	all := chain.Options{Options: execute.Options{ForceAllChecks: true}}
 	var raw, both []byte
 	parts := map[uint32][]string{}

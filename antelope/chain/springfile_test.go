@@ -12,7 +12,7 @@ import (
 	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // springTree makes a tree of proper blocks as Spring's fork database has it in its file.
@@ -63,12 +63,12 @@ func springState(b []byte, s *consensus.BlockState, v *finality.Validation) []by
 // reversible are the blocks above the last irreversible one of a chain that Spring made.
 func reversible(t *testing.T) (*chain.Chain, []*consensus.BlockState) {
 	t.Helper()
-	c, err := loadInto(t, everyEngine()[0], reference.Read(t, "savanna/consensus_blockchain/snapshot.gz"),
+	c, err := loadInto(t, everyEngine()[0], refdata.Read(t, "savanna/consensus_blockchain/snapshot.gz"),
 		chain.Options{Options: execute.Options{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range blocksOf(t, reference.Path(t, "savanna/consensus_blockchain"), 11) {
+	for _, b := range blocksOf(t, refdata.Path(t, "savanna/consensus_blockchain"), 11) {
 		p, err := c.Prepare(b, b.ID())
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func (c *Config) check() error {
 // mistakes are those that were found so far.
 type mistakes []error
 
-// bad adds a *control.BadOption if a value is one.
+// bad adds a *admin.BadOption if a value is one.
 func (m *mistakes) bad(is bool, format string, args ...any) {
 	if is {
 		*m = append(*m, admin.NewBadOption(format, args...))

@@ -16,7 +16,7 @@ import (
 
 	"tarn/antelope/admin"
 	"tarn/antelope/oracle"
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 )
 
 // load loads a command line with a config.ini.
@@ -125,7 +125,7 @@ var argument = regexp.MustCompile(`'[^']*'|\S+`)
 // refusals are those of a file of testdata. Arguments with blanks have quotes.
 func refusals(t testing.TB, file string) []refusal {
 	t.Helper()
-	said, err := conversation.Read(filepath.Join("testdata", file))
+	said, err := transcript.Read(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
 			continue
 		}
 		var refused *Error
-		if !errors.As(err, &refused) || refused.Code != ExitOther || !conversation.Matches(c.want, refused.Text) {
+		if !errors.As(err, &refused) || refused.Code != ExitOther || !transcript.Matches(c.want, refused.Text) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
 	}
@@ -162,7 +162,7 @@ func TestValuesThatMakeNoSenseAreBadOptions(t *testing.T) {
 	for _, c := range refusals(t, "values.txt") {
 		_, err := load(t, c.ini, c.args...)
 		var bad *admin.BadOption
-		if !errors.As(err, &bad) || !conversation.Matches(c.want, err.Error()) {
+		if !errors.As(err, &bad) || !transcript.Matches(c.want, err.Error()) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
 	}
@@ -557,7 +557,7 @@ func TestNodeosRefusesWithTheSameWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := append([]string{"--config-dir", dir}, c.args...)
-		if got := ask(t, args...); !conversation.Matches("…"+c.want, got) {
+		if got := ask(t, args...); !transcript.Matches("…"+c.want, got) {
 			t.Errorf("%q %q: nodeos says %.600s, want %s", c.args, c.ini, got, c.want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tarn/internal/nearest"
+	"tarn/internal/didyoumean"
 )
 
 // Assignment is one option as it was given.
@@ -233,5 +233,5 @@ func (t *table) nearest(word string) string {
 	for i, o := range t.order {
 		names[i] = o.Name
 	}
-	return nearest.Name(strings.ReplaceAll(word, "_", "-"), names)
+	return didyoumean.Name(strings.ReplaceAll(word, "_", "-"), names)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"tarn/internal/nearest"
+	"tarn/internal/didyoumean"
 )
 
 // Plugins are the plugins that are enabled, by their full names (eosio::...), each
@@ -87,13 +87,13 @@ func insteadOf(name string) string {
 		return now
 	}
 	known := slices.Sorted(maps.Keys(requirements()))
-	near := nearest.Name(short, known)
+	near := didyoumean.Name(short, known)
 	if near == "" && slices.Contains(known, short+"_plugin") {
 		near = short + "_plugin"
 	}
 	if near == "" { // another prefix than eosio::
 		_, after, _ := strings.Cut(name, "::")
-		near = nearest.Name(after, known)
+		near = didyoumean.Name(after, known)
 	}
 	if near == "" {
 		return ""

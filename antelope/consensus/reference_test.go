@@ -11,7 +11,7 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // section returns the rows of a section of a snapshot.
@@ -93,7 +93,7 @@ func TestReferenceHeadersLeadToTheHeaderStatesOfTheSnapshots(t *testing.T) {
 		}},
 		{"leap-snapshots/prod_sched/blocks.log", map[string]bool{"snap_v2_prod_sched.bin.gz": true}},
 	} {
-		g, blocks := logBlocks(t, reference.Read(t, c.log))
+		g, blocks := logBlocks(t, refdata.Read(t, c.log))
 		s := Genesis(g)
 		if s.ID != blocks[0].ID() {
 			t.Fatalf("%s: genesis has id %s, want %s", c.log, s.ID, blocks[0].ID())
@@ -109,7 +109,7 @@ func TestReferenceHeadersLeadToTheHeaderStatesOfTheSnapshots(t *testing.T) {
 			verified = append(verified, s)
 		}
 		for name, legacy := range c.snapshots {
-			packed := section(t, reference.Read(t, "leap-snapshots/"+name), "eosio::chain::block_state")
+			packed := section(t, refdata.Read(t, "leap-snapshots/"+name), "eosio::chain::block_state")
 			var want HeaderState
 			r := serial.NewReader(packed)
 			if legacy {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // rsaVector is one question to WAX's function and its answer: 1, 0, or null for a transaction that
@@ -47,7 +47,7 @@ func text(v any) string {
 
 // Asked of Boost 1.83, which WAX's node is built with.
 func TestRSASignaturesAreJudgedAsByWAX(t *testing.T) {
-	lines := bufio.NewScanner(bytes.NewReader(reference.Read(t, "wax/rsa-vectors.jsonl.gz")))
+	lines := bufio.NewScanner(bytes.NewReader(refdata.Read(t, "wax/rsa-vectors.jsonl.gz")))
 	lines.Buffer(nil, 1<<24)
 	count, results := 0, map[string]int{}
 	for ; lines.Scan(); count++ {
@@ -73,7 +73,7 @@ func TestRSASignaturesAreJudgedAsByWAX(t *testing.T) {
 // Those of WAX's own tests (unittests/wax/signature_tests.cpp).
 func TestWAXUnitVectors(t *testing.T) {
 	count := 0
-	for line := range strings.Lines(string(reference.Read(t, "wax/unit-vectors.txt"))) {
+	for line := range strings.Lines(string(refdata.Read(t, "wax/unit-vectors.txt"))) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}

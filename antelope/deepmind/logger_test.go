@@ -15,13 +15,13 @@ import (
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // nodeosLog is nodeos' own, a line each.
 func nodeosLog(t *testing.T) []string {
 	t.Helper()
-	return strings.SplitAfter(strings.TrimSuffix(string(reference.Read(t, "deep-mind.log")), "\n"), "\n")
+	return strings.SplitAfter(strings.TrimSuffix(string(refdata.Read(t, "deep-mind.log")), "\n"), "\n")
 }
 
 // logOf is the lines that a logger writes.

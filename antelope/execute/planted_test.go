@@ -3,13 +3,13 @@ package execute_test
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that the
 // tests of what transactions are charged for notice it, and that none fails without.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"host functions cost nothing", "../wasm/intrinsic/charge.go", "if units <= a.fuel {", "if true {"},
 		{"instructions cost nothing", "../wasm/call.go",
 			"importTick: {name: \"tick\", body: func(c *Call, _ []uint64) { c.Checktime() }}",

@@ -8,7 +8,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // blockState is the row of a snapshot of version 8 that has the head's state.
@@ -38,7 +38,7 @@ func blockState(t *testing.T, snapshot []byte) (*State, Validation) {
 // logBlocks are the blocks of a log, from one on, by their positions in its index.
 func logBlocks(t *testing.T, dir string, from uint32) (list []*types.SignedBlock) {
 	t.Helper()
-	log, index := reference.Read(t, dir+"/blocks.log"), reference.Read(t, dir+"/blocks.index")
+	log, index := refdata.Read(t, dir+"/blocks.log"), refdata.Read(t, dir+"/blocks.index")
 	for i := int(from-1) * 8; i < len(index); i += 8 {
 		b := new(types.SignedBlock)
 		r := serial.NewReader(log[binary.LittleEndian.Uint64(index[i:]):])
@@ -73,7 +73,7 @@ func certificate(t *testing.T, b *types.SignedBlock) *types.QuorumCertificate {
 // two, whose signatures are real.
 func TestSpringsCertificatesAreVerified(t *testing.T) {
 	const dir = "savanna/consensus_blockchain"
-	s, v := blockState(t, reference.Read(t, dir+"/snapshot.gz"))
+	s, v := blockState(t, refdata.Read(t, dir+"/snapshot.gz"))
 	if s.Num() != 10 || !bytes.Equal(s.Append(nil), mustAppend(t, s)) {
 		t.Fatalf("the snapshot is of block %d", s.Num())
 	}

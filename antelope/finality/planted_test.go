@@ -3,13 +3,13 @@ package finality
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its tests
 // notice it, and that none fails without.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"a lock is forgotten", "safety.go", "case s.Core.ClaimTime() <= f.Lock.Time && !s.Core.Extends(f.Lock.ID):", "case false:"},
 		{"a vote after one for another branch is strong", "safety.go", "d, f.OtherBranch = WeakVote, f.Last.Time", "f.OtherBranch = f.Last.Time"},
 		{"weak votes make a strong certificate", "aggregate.go", "isStrong && v.strong.weight >= v.policy.Threshold", "isStrong && quorum"},

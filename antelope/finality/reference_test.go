@@ -9,7 +9,7 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // told is what Spring's deep-mind log says of a block that has a finality extension.
@@ -115,7 +115,7 @@ func deepMind(t *testing.T) (*before, []told) {
 	t.Helper()
 	var legacy *before
 	var list []told
-	for line := range strings.Lines(string(reference.Read(t, "savanna/deep-mind.log.gz"))) {
+	for line := range strings.Lines(string(refdata.Read(t, "savanna/deep-mind.log.gz"))) {
 		f := strings.Fields(line)
 		raw := func(i int) []byte {
 			b, err := hex.DecodeString(f[i])

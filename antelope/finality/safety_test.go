@@ -9,17 +9,17 @@ import (
 	"testing"
 
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 	"tarn/store/vfs"
 )
 
 // Both versions of Spring's file say the same, and what is written is what Spring writes.
 func TestSafetyFilesOfSpringAreTakenOver(t *testing.T) {
-	old, err := parseSafeties(reference.Read(t, "savanna/fsi/safety_v0.dat"))
+	old, err := parseSafeties(refdata.Read(t, "savanna/fsi/safety_v0.dat"))
 	if err != nil || len(old) != 3 {
 		t.Fatalf("%d keys, %v", len(old), err)
 	}
-	b := reference.Read(t, "savanna/fsi/safety_v1.dat")
+	b := refdata.Read(t, "savanna/fsi/safety_v1.dat")
 	list, err := parseSafeties(b)
 	if err != nil || len(list) != 3 {
 		t.Fatalf("%d keys, %v", len(list), err)
@@ -51,10 +51,10 @@ func TestSafetyFilesOfSpringAreTakenOver(t *testing.T) {
 // What a node saves, it reads; keys that are not configured stay in the file, before the others.
 func TestSafetiesAreKeptForAllKeys(t *testing.T) {
 	path := filepath.Join(t.TempDir(), SafetyFileName)
-	if err := os.WriteFile(path, reference.Read(t, "savanna/fsi/safety_v1.dat"), 0o644); err != nil {
+	if err := os.WriteFile(path, refdata.Read(t, "savanna/fsi/safety_v1.dat"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	all, err := parseSafeties(reference.Read(t, "savanna/fsi/safety_v1.dat"))
+	all, err := parseSafeties(refdata.Read(t, "savanna/fsi/safety_v1.dat"))
 	if err != nil {
 		t.Fatal(err)
 	}

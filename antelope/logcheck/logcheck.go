@@ -1,7 +1,7 @@
-// Package integrity is what is found when the files of a history are read from end to end:
+// Package logcheck is what is found when the files of a history are read from end to end:
 // where they are not what they should be, and what mends that. It owns the form of a
 // finding. It reads and writes no files itself.
-package integrity
+package logcheck
 
 import "fmt"
 

@@ -13,13 +13,13 @@ import (
 
 	"tarn/antelope/node"
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
 // attackers are peers that do something until they are sent away or the attack is over.
 // What they are told is read, and means nothing to them.
-func (v *victim) attackers(t *testing.T, ctx context.Context, count int, do func(*peer.Peer, net.Conn) error) {
+func (v *victim) attackers(t *testing.T, ctx context.Context, count int, do func(*lightpeer.Peer, net.Conn) error) {
 	for range count {
 		p, c := v.greet(t)
 		context.AfterFunc(ctx, func() { c.Close() })
@@ -44,7 +44,7 @@ func clients(ctx context.Context, count int, do func(n int)) {
 
 // lie claims an irreversible block that is ahead of everybody's head, and sends nothing.
 func (v *victim) lie(t *testing.T, ctx context.Context) {
-	v.attackers(t, ctx, 8, func(p *peer.Peer, _ net.Conn) error {
+	v.attackers(t, ctx, 8, func(p *lightpeer.Peer, _ net.Conn) error {
 		i, err := v.Info(ctx)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func frames(t *testing.T, list ...*types.PackedTransaction) []byte {
 // inflateOne sends one compressed transaction again and again.
 func (v *victim) inflateOne(t *testing.T, ctx context.Context) {
 	one := frames(t, bomb(t, rand.Uint32()))
-	v.attackers(t, ctx, 4, func(p *peer.Peer, _ net.Conn) error { return p.SendRaw(one) })
+	v.attackers(t, ctx, 4, func(p *lightpeer.Peer, _ net.Conn) error { return p.SendRaw(one) })
 }
 
 // inflateMany sends compressed transactions that are all different and invalid.
@@ -108,12 +108,12 @@ func (v *victim) inflateMany(t *testing.T, ctx context.Context) {
 		list = append(list, bomb(t, i))
 	}
 	all := frames(t, list...)
-	v.attackers(t, ctx, 4, func(p *peer.Peer, _ net.Conn) error { return p.SendRaw(all) })
+	v.attackers(t, ctx, 4, func(p *lightpeer.Peer, _ net.Conn) error { return p.SendRaw(all) })
 }
 
 // sendHalf announces messages of 8 MiB, sends three quarters, and then a byte now and then.
 func (v *victim) sendHalf(t *testing.T, ctx context.Context) {
-	v.attackers(t, ctx, 24, func(_ *peer.Peer, c net.Conn) error {
+	v.attackers(t, ctx, 24, func(_ *lightpeer.Peer, c net.Conn) error {
 		message := make([]byte, 6<<20)
 		binary.LittleEndian.PutUint32(message, 8<<20)
 		_, err := c.Write(message)
@@ -146,7 +146,7 @@ func (v *victim) sendSlowly(t *testing.T, ctx context.Context) {
 
 // failAs sends transactions that fail, each in another name.
 func (v *victim) failAs(t *testing.T, ctx context.Context) {
-	v.attackers(t, ctx, 4, func(p *peer.Peer, _ net.Conn) error {
+	v.attackers(t, ctx, 4, func(p *lightpeer.Peer, _ net.Conn) error {
 		var list []*types.PackedTransaction
 		for range 100 {
 			list = append(list, failing(t))

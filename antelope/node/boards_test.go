@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"tarn/antelope/finality"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/ship"
 	"tarn/antelope/types"
-	"tarn/internal/boards"
+	"tarn/internal/grafana"
 	"tarn/store"
 )
 
@@ -19,7 +19,7 @@ import (
 func TestBoardsAndAlertsNameWhatTheNodeTells(t *testing.T) {
 	m, s := testMetrics()
 	m.count("/v1/chain/get_info")
-	m.answers.add(dialect.Answered{Target: "/v1/chain/get_info", Status: 200})
+	m.answers.add(nodeoshttp.Answered{Target: "/v1/chain/get_info", Status: 200})
 	m.history = func() (ship.Stats, ship.ServerStats) { return ship.Stats{}, ship.ServerStats{} }
 	s.LastCheckpoint = store.CheckpointStats{At: time.Now(), Duration: time.Second}
 	l := line{schedule: scheduleOf("alice")}
@@ -32,11 +32,11 @@ func TestBoardsAndAlertsNameWhatTheNodeTells(t *testing.T) {
 		return f.GetType().String(), f != nil || name == "up" // Prometheus' own
 	}
 	const deploy = "../../deploy"
-	b, err := boards.Read(filepath.Join(deploy, "grafana", "tarn-antelope.json"))
+	b, err := grafana.Read(filepath.Join(deploy, "grafana", "tarn-antelope.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	alerts, err := boards.Alerts(filepath.Join(deploy, "prometheus", "alerts.yml"))
+	alerts, err := grafana.Alerts(filepath.Join(deploy, "prometheus", "alerts.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestBoardsAndAlertsNameWhatTheNodeTells(t *testing.T) {
 		t.Fatalf("%d metrics of the board, %v of the alerts", len(b.Metrics()), alerts)
 	}
 	for _, name := range slices.Concat(b.Metrics(), alerts["node"], alerts["antelope"]) {
-		if _, ok := boards.Family(name, told); !ok {
+		if _, ok := grafana.Family(name, told); !ok {
 			t.Errorf("a board or an alert names %s, which the node does not tell", name)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
 	"tarn/dashboard"
+	"tarn/nodemetrics"
 	"tarn/serve/exposition"
 	"tarn/store/vfs"
-	"tarn/vitals"
 )
 
 // written counts bytes that go to files of blocks.
@@ -30,26 +30,26 @@ func countingFS(fs partlog.FS, n *atomic.Int64) partlog.FS {
 }
 
 // meter is what the node tells of its disk, memory and processor.
-func (n *Node) meter() *vitals.Meter {
-	o := vitals.Options{
+func (n *Node) meter() *nodemetrics.Meter {
+	o := nodemetrics.Options{
 		Stats: n.store.Stats, Durable: n.store.Durable,
-		Files: []vitals.Files{{Name: "block log", Written: n.written.blocks.Load},
+		Files: []nodemetrics.Files{{Name: "block log", Written: n.written.blocks.Load},
 			{Name: "reversible blocks", Written: n.written.reversible.Load}},
-		Folders: []vitals.Folder{{Name: "blocks", Path: n.o.BlocksDir}, {Name: "state", Path: n.o.StateDir}},
+		Folders: []nodemetrics.Folder{{Name: "blocks", Path: n.o.BlocksDir}, {Name: "state", Path: n.o.StateDir}},
 	}
 	if n.history != nil {
-		o.Files = append(o.Files, vitals.Files{Name: "state history", Written: func() int64 {
+		o.Files = append(o.Files, nodemetrics.Files{Name: "state history", Written: func() int64 {
 			s := n.history.Stats()
 			return int64(s.Traces.Written + s.State.Written)
 		}})
 	}
 	if n.traces != nil {
-		o.Files = append(o.Files, vitals.Files{Name: "traces", Written: func() int64 {
+		o.Files = append(o.Files, nodemetrics.Files{Name: "traces", Written: func() int64 {
 			s := n.traces.Stats()
 			return int64(s.Files.Traces+s.Files.Index+s.Files.IDs+s.Files.Marks+s.Files.Compressed) + s.IndexNew
 		}})
 	}
-	return vitals.New(o)
+	return nodemetrics.New(o)
 }
 
 // newServiceMetrics are the metrics of a node that begins to serve; nil if nobody asks for them.
@@ -66,7 +66,7 @@ func (n *Node) newServiceMetrics(p *producer.Producer, network *p2p.Network, s *
 
 // dashboard opens the page of a node that begins to serve.
 func (n *Node) dashboard(ctx context.Context, s *Services, m *metrics) (*dashboard.Dashboard, error) {
-	v := &shown{m: m, watch: m.vitals.Watch()}
+	v := &shown{m: m, watch: m.nodeMetrics.Watch()}
 	o := dashboard.Options{Title: "nodeos", Version: s.Version.Full, Read: v.read, Panels: v.panels(),
 		Figures: v.figures(), Trusted: s.HTTP.Server.Trusted, Log: n.o.Log}
 	d, err := dashboard.Open(ctx, s.Dashboard, o)
@@ -83,7 +83,7 @@ const lately = 10
 // shown are the metrics as a dashboard shows them. It is for the sampling goroutine.
 type shown struct {
 	m     *metrics
-	watch *vitals.Watch
+	watch *nodemetrics.Watch
 
 	head    *producer.Head
 	network p2p.Metrics

@@ -24,7 +24,7 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
 	"tarn/store/engine"
@@ -67,8 +67,8 @@ func startFinal(t *testing.T, p *chaintest.Peers, i int, at []string) *finalNode
 	n.logVotes(log.With("as", "others"), []types.BLSPublicKey{chaintest.FinalizerKey(n.spare(t)).Public()})
 	votes := &finalizer.Options{Dir: filepath.Join(t.TempDir(), "finalizers"),
 		Keys: []*crypto.BLSPrivateKey{chaintest.FinalizerKey(i)}}
-	api := &HTTP{Listen: []Listen{{Address: at[len(at)/2+i], Categories: dialect.All}}, Plugins: dialect.All,
-		Server: dialect.Options{MaxBody: 1 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
+	api := &HTTP{Listen: []Listen{{Address: at[len(at)/2+i], Categories: nodeoshttp.All}}, Plugins: nodeoshttp.All,
+		Server: nodeoshttp.Options{MaxBody: 1 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
 		API:    rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, VersionString: "v5.0.3"}}
 	n.stop = serveAndClose(t, n.Node, Services{Producer: po, P2P: &no, Finalizers: votes, VoteLog: log, HTTP: api})
 	return n

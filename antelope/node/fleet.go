@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/producer"
 	"tarn/antelope/replica"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/tracelog"
 	"tarn/fleet"
 	"tarn/fleet/member"
@@ -174,7 +174,7 @@ func (m *members) newest() fleet.Point {
 }
 
 // answerer lets replicas' requests be answered by a node's API; nil if it has none.
-func answerer(s *dialect.Server) stream.Answerer {
+func answerer(s *nodeoshttp.Server) stream.Answerer {
 	if s == nil {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (m *members) behind(head uint32) error {
 
 // ask has a node of the fleet answer what this one cannot. Who asks here next finds the block that the answer names, if
 // it comes within a moment.
-func (m *members) ask(r *dialect.Request, b []byte) (int, []byte, error) {
+func (m *members) ask(r *nodeoshttp.Request, b []byte) (int, []byte, error) {
 	status, answer, err := m.part.Follower().Ask(r.Context, r.Target, []byte(r.Body))
 	if err == nil && status == http.StatusServiceUnavailable && len(answer) == 0 {
 		err = fmt.Errorf("%w: all are busy", stream.ErrNoAnswer)

@@ -16,7 +16,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 	"tarn/store/engine"
 )
 
@@ -91,7 +91,7 @@ func runWAX(t *testing.T, dir string, args ...string) (info, log string) {
 // A node with WAX's genesis calls itself as WAX's nodes do, and so does its next start, unless its
 // operator says another version.
 func TestANodeOfWAXCallsItselfAsWAXsNodesDo(t *testing.T) {
-	dir, genesis := t.TempDir(), reference.Path(t, "wax/wax-genesis.json")
+	dir, genesis := t.TempDir(), refdata.Path(t, "wax/wax-genesis.json")
 	const id = `"chain_id":"1064487b3cd1a897ce03ae5b6a865651747e2e152090f99c1d19d44e01aea5a4"`
 	for i, c := range []struct {
 		args []string

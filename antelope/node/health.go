@@ -9,7 +9,7 @@ import (
 
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 	"tarn/store"
@@ -67,15 +67,15 @@ func (c *health) ready(now time.Time) error {
 }
 
 // healthEndpoints are served at all addresses. They are not in nodeos' list.
-func healthEndpoints(ready func() error) []dialect.Endpoint {
-	return []dialect.Endpoint{
+func healthEndpoints(ready func() error) []nodeoshttp.Endpoint {
+	return []nodeoshttp.Endpoint{
 		// They have no turn to wait for: who asks wants to know of this moment.
-		{Path: "/healthz", Category: dialect.All, Text: true, Hidden: true, Waits: true, AnyHost: true,
-			Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
+		{Path: "/healthz", Category: nodeoshttp.All, Text: true, Hidden: true, Waits: true, AnyHost: true,
+			Handle: func(_ *nodeoshttp.Request, b []byte) (int, []byte) {
 				return http.StatusOK, append(b, "alive\n"...)
 			}},
-		{Path: "/readyz", Category: dialect.All, Text: true, Hidden: true, Waits: true, AnyHost: true,
-			Handle: func(_ *dialect.Request, b []byte) (int, []byte) {
+		{Path: "/readyz", Category: nodeoshttp.All, Text: true, Hidden: true, Waits: true, AnyHost: true,
+			Handle: func(_ *nodeoshttp.Request, b []byte) (int, []byte) {
 				if err := ready(); err != nil {
 					return http.StatusServiceUnavailable, append(append(b, err.Error()...), '\n')
 				}
@@ -91,7 +91,7 @@ var errStarting = errors.New(
 // with 503, until the function that it returns is called: while the node is brought to
 // its head, and before Serve.
 func Starting(ctx context.Context, h *HTTP) (stop func() error, err error) {
-	server := dialect.New(h.Server, startingFaults)
+	server := nodeoshttp.New(h.Server, startingFaults)
 	if err := server.Add(healthEndpoints(func() error { return errStarting })...); err != nil {
 		return nil, err
 	}
@@ -107,8 +107,8 @@ func Starting(ctx context.Context, h *HTTP) (stop func() error, err error) {
 }
 
 // startingFaults refuses, in the form of nodeos' errors, what cannot be answered yet.
-func startingFaults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
-	if r != dialect.NotFound {
+func startingFaults(b []byte, r nodeoshttp.Refusal, n int64) (int, []byte) {
+	if r != nodeoshttp.NotFound {
 		return rpc.Faults(b, r, n)
 	}
 	b = append(b, `{"code":503,"message":"Busy","error":{"code":503,"name":"Busy","what":`...)

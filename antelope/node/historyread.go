@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/antelope/integrity"
+	"tarn/antelope/logcheck"
 	"tarn/antelope/ship"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/lifecycle"
@@ -97,13 +97,13 @@ func (n *Node) lockFolder(dir string) error {
 }
 
 // read reads all, and shows how far it is.
-func (t *historyTool) read(c *cobra.Command, found func(integrity.Finding)) (integrity.Counts, error) {
-	var counts integrity.Counts
+func (t *historyTool) read(c *cobra.Command, found func(logcheck.Finding)) (logcheck.Counts, error) {
+	var counts logcheck.Counts
 	p := lifecycle.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history",
 		10*time.Second)
 	var done uint64
 	total := t.bytes()
-	report := integrity.Reporter{Found: found, Read: func(bytes int64) error {
+	report := logcheck.Reporter{Found: found, Read: func(bytes int64) error {
 		done += uint64(bytes)
 		p.Bytes(min(done, total), total)
 		return c.Context().Err()

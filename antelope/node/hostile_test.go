@@ -21,7 +21,7 @@ import (
 	"tarn/antelope/node"
 	"tarn/antelope/oracle"
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship"
 	"tarn/antelope/types"
@@ -66,10 +66,10 @@ func (v *victim) connect(t *testing.T, to string) net.Conn {
 }
 
 // greet is a peer that said at which block it is: where the node is.
-func (v *victim) greet(t *testing.T) (*peer.Peer, net.Conn) {
+func (v *victim) greet(t *testing.T) (*lightpeer.Peer, net.Conn) {
 	t.Helper()
 	c := v.connect(t, v.P2P())
-	p := peer.New(c, v.chain)
+	p := lightpeer.New(c, v.chain)
 	i, err := v.Info(t.Context())
 	if err != nil {
 		t.Fatal(err)

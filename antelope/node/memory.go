@@ -5,7 +5,7 @@ import (
 
 	"tarn/antelope/producer"
 	"tarn/antelope/state"
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 	"tarn/lifecycle"
 	"tarn/store/engine"
 )
@@ -22,7 +22,7 @@ type shares struct {
 }
 
 // share shares m out. The parts of the protocol end where more would bring nothing.
-func share(m machine.Memory) shares {
+func share(m hostlimits.Memory) shares {
 	s := shares{Memory: lifecycle.ShareMemory(m)}
 	s.modules = min(s.Total/16, 256<<20)
 	s.instances = min(s.Total/32, 256<<20)

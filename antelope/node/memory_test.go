@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tarn/antelope/producer"
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 	"tarn/store/engine"
 )
 
@@ -13,7 +13,7 @@ import (
 // sizes.
 func TestSharesLeaveRoom(t *testing.T) {
 	for _, total := range []int64{256 << 20, 512 << 20, 1500 << 20, 4 << 30, 32 << 30, 1 << 40} {
-		m := share(machine.Memory{Bytes: total})
+		m := share(hostlimits.Memory{Bytes: total})
 		// Keys and waiting transactions are in Go's heap.
 		if sum := m.Heap + m.Private + m.modules + m.instances; sum > total/8*7 {
 			t.Errorf("of %d bytes the node takes %d", total, sum)
@@ -26,18 +26,18 @@ func TestSharesLeaveRoom(t *testing.T) {
 			t.Errorf("of %d bytes a state in memory gets %d", total, m.State)
 		}
 	}
-	if large := share(machine.Memory{Bytes: 32 << 30}); large.keys != 156<<20 || large.rows != 192<<20 ||
+	if large := share(hostlimits.Memory{Bytes: 32 << 30}); large.keys != 156<<20 || large.rows != 192<<20 ||
 		large.modules != 256<<20 || large.queue != 1<<30 {
 		t.Errorf("a large machine is bounded: %+v", large)
 	}
-	if unknown := share(machine.Memory{}); unknown.Private < 1<<30 || unknown.keys != 156<<20 {
+	if unknown := share(hostlimits.Memory{}); unknown.Private < 1<<30 || unknown.keys != 156<<20 {
 		t.Errorf("memory that nobody knows is bounded: %+v", unknown)
 	}
 }
 
 // TestSharesAreForWhatWasNotGiven holds bounds against options.
 func TestSharesAreForWhatWasNotGiven(t *testing.T) {
-	container := machine.Memory{Bytes: 1 << 30, Limit: "/sys/fs/cgroup/memory.max"}
+	container := hostlimits.Memory{Bytes: 1 << 30, Limit: "/sys/fs/cgroup/memory.max"}
 	modes := engine.Modes()
 	for name, c := range map[string]struct {
 		engine        engine.Options

@@ -15,8 +15,8 @@ import (
 	"tarn/antelope/ship"
 	"tarn/antelope/tracelog"
 	"tarn/fleet/member"
+	"tarn/nodemetrics"
 	"tarn/serve/exposition"
-	"tarn/vitals"
 )
 
 // metrics are what /v1/prometheus/metrics shows: nodeos' under nodeos' names, and
@@ -25,7 +25,7 @@ type metrics struct {
 	// Where the numbers are; network and log may be nil.
 	head        func() *producer.Head
 	network     func() p2p.Metrics
-	vitals      *vitals.Meter
+	nodeMetrics *nodemetrics.Meter
 	waiting     func() uint64                         // scheduled transactions in the state
 	history     func() (ship.Stats, ship.ServerStats) // nil if none is kept
 	traces      func() tracelog.Stats                 // nil if none are recorded
@@ -141,7 +141,7 @@ func (m *metrics) append(b []byte) []byte {
 	m.producers.append(w)
 	m.certificates.append(w)
 	m.fleet.Append(w, uint64(head.Num))
-	m.vitals.Append(w)
+	m.nodeMetrics.Append(w)
 	if m.history != nil {
 		kept, served := m.history()
 		writeHistory(w, &kept, &served)
@@ -351,7 +351,7 @@ func (n *Node) scheduledCount() uint64 {
 // newMetrics returns the metrics of a node that begins to serve, and has them told what
 // happens. Of h only the versions are used.
 func (n *Node) newMetrics(p *producer.Producer, network *p2p.Network, h *HTTP) *metrics {
-	m := &metrics{head: p.Head, vitals: n.meter(), waiting: n.scheduledCount, blocksTimes: newBlocksTimes(),
+	m := &metrics{head: p.Head, nodeMetrics: n.meter(), waiting: n.scheduledCount, blocksTimes: newBlocksTimes(),
 		answers: newAnswers(),
 		fleet:   n.fleet.part}
 	if network != nil {

@@ -7,7 +7,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/p2p"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 )
 
@@ -92,10 +92,10 @@ func TestAChainCannotMakeCountingDear(t *testing.T) {
 func TestAnswersAreCountedByEndpointAndStatus(t *testing.T) {
 	m, _ := testMetrics()
 	for i := range 10 {
-		m.answers.add(dialect.Answered{Target: "/v1/chain/get_info", Status: 200, Bytes: 100,
+		m.answers.add(nodeoshttp.Answered{Target: "/v1/chain/get_info", Status: 200, Bytes: 100,
 			Took: time.Duration(i) * time.Millisecond})
 	}
-	m.answers.add(dialect.Answered{Target: "/v1/chain/get_block", Status: 500, Bytes: 7, Took: 2 * time.Second})
+	m.answers.add(nodeoshttp.Answered{Target: "/v1/chain/get_block", Status: 500, Bytes: 7, Took: 2 * time.Second})
 	families := scrape(t, m.append(nil))
 	for _, h := range families["tarn_http_request_seconds"].GetMetric() {
 		want := map[string]uint64{"/v1/chain/get_info": 10, "/v1/chain/get_block": 1}[h.GetLabel()[0].GetValue()]
@@ -115,7 +115,7 @@ func TestAnswersAreCountedByEndpointAndStatus(t *testing.T) {
 // What the page shows follows from the metrics alone.
 func TestTheDashboardShowsWhatTheMetricsCount(t *testing.T) {
 	m, _ := testMetrics()
-	v := &shown{m: m, watch: m.vitals.Watch()}
+	v := &shown{m: m, watch: m.nodeMetrics.Watch()}
 	series := map[string]func() float64{}
 	for _, p := range v.panels() {
 		for _, s := range p.Series {
@@ -131,7 +131,7 @@ func TestTheDashboardShowsWhatTheMetricsCount(t *testing.T) {
 	}
 	v.read()
 	for range 20 { // longer than quantiles look back
-		m.answers.add(dialect.Answered{Target: "/x", Status: 503, Took: 20 * time.Millisecond})
+		m.answers.add(nodeoshttp.Answered{Target: "/x", Status: 503, Took: 20 * time.Millisecond})
 		v.read()
 		for name, of := range series {
 			of()
@@ -169,7 +169,7 @@ func BenchmarkSample(b *testing.B) {
 		one.Connections = append(one.Connections, one.Connections...)
 	}
 	m.network = func() p2p.Metrics { return one }
-	v := &shown{m: m, watch: m.vitals.Watch()}
+	v := &shown{m: m, watch: m.nodeMetrics.Watch()}
 	for b.Loop() {
 		v.read()
 	}

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/serve/exposition"
 )
 
@@ -27,7 +27,7 @@ func newAnswers() answers {
 }
 
 // add counts an answer.
-func (a *answers) add(d dialect.Answered) {
+func (a *answers) add(d nodeoshttp.Answered) {
 	h, ok := a.of.Load(d.Target)
 	if !ok {
 		h, _ = a.of.LoadOrStore(d.Target, exposition.NewHistogram(exposition.Durations()...))

@@ -25,8 +25,8 @@ import (
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/types"
+	"tarn/nodemetrics"
 	"tarn/store"
-	"tarn/vitals"
 )
 
 // leapMetrics are the names of nodeos that are there from the start, with their
@@ -83,9 +83,9 @@ func testMetrics() (*metrics, *store.Stats) {
 	m := &metrics{
 		blocksTimes: newBlocksTimes(), answers: newAnswers(),
 		head: func() *producer.Head { return &producer.Head{Num: 77, IrreversibleNum: 70} },
-		vitals: vitals.New(vitals.Options{Stats: func() store.Stats { return *s },
+		nodeMetrics: nodemetrics.New(nodemetrics.Options{Stats: func() store.Stats { return *s },
 			Durable: func() store.Durable { return store.Durable{Head: 60, Irreversible: 55} },
-			Folders: []vitals.Folder{{Name: "state", Path: "."}}}),
+			Folders: []nodemetrics.Folder{{Name: "state", Path: "."}}}),
 		waiting: func() uint64 { return 5 },
 		network: func() p2p.Metrics {
 			return p2p.Metrics{Peers: 1, BlockProducers: 2, Clients: 3, FailedConnections: 4, BytesIn: 8,

@@ -19,7 +19,7 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
 	"tarn/store/engine"
@@ -140,8 +140,8 @@ func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- n.Serve(ctx, node.Services{Producer: po, P2P: &no, HTTP: &node.HTTP{
-			Listen: []node.Listen{{Address: at[0], Categories: dialect.All}}, Plugins: dialect.All,
-			Server: dialect.Options{MaxBody: 32 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
+			Listen: []node.Listen{{Address: at[0], Categories: nodeoshttp.All}}, Plugins: nodeoshttp.All,
+			Server: nodeoshttp.Options{MaxBody: 32 << 20, MaxBytesInFlight: -1, MaxConnections: -1, AnyHost: true},
 			API: rpc.Config{MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second, ReadOnly: true,
 				VersionString: "v5.0.3"},
 			Track: l.track,

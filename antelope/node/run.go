@@ -21,7 +21,7 @@ import (
 	"tarn/fleet/member"
 	"tarn/fleet/stream"
 	"tarn/internal/exit"
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 	"tarn/internal/tty"
 	"tarn/lifecycle"
 	"tarn/serve/systemd"
@@ -229,7 +229,7 @@ func (l *invocation) once(ctx context.Context, again bool) (err error) {
 		o.Chain.Hooks.Tracer = deepmind.New(l.logs.DeepMind(), deepmind.Options{Spring: l.spring(), Failed: failed})
 		o.Chain.Hooks.Roots = l.spring()
 	}
-	memory := share(machine.ReadMemory())
+	memory := share(hostlimits.ReadMemory())
 	for _, text := range memory.bound(&o, &services.Producer, l.Given) {
 		l.log.Info(text)
 	}

@@ -15,7 +15,7 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 )
 
@@ -46,13 +46,13 @@ func (s *Services) mistakes() (lines []string) {
 
 // HTTP is where and how the API is served.
 type HTTP struct {
-	Server dialect.Options
+	Server nodeoshttp.Options
 	Listen []Listen
 	Dir    string // of unix sockets with relative paths
 
-	API     rpc.Config       // what is not the node's own: limits, versions, switches
-	Plugins dialect.Category // of endpoints that are served at all
-	Track   Tracking         // for the endpoints of the chain
+	API     rpc.Config          // what is not the node's own: limits, versions, switches
+	Plugins nodeoshttp.Category // of endpoints that are served at all
+	Track   Tracking            // for the endpoints of the chain
 
 	HeadAge  uint32       // blocks that the newest one may be old in a node that is ready; 0 for a minute
 	DiskFull func() error // why a disk is full, for /readyz; nil for nobody to ask
@@ -61,7 +61,7 @@ type HTTP struct {
 // Listen is an address and the categories of endpoints that it serves.
 type Listen struct {
 	Address    string
-	Categories dialect.Category
+	Categories nodeoshttp.Category
 }
 
 // stopTime is how long requests under way have when the node stops.
@@ -84,7 +84,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 			return errors.Join(err, p.Close())
 		}
 	}
-	var server *dialect.Server
+	var server *nodeoshttp.Server
 	m := n.newServiceMetrics(p, network, &s)
 	if s.HTTP != nil {
 		if server, err = n.server(ctx, p, network, s.HTTP, m, func() { cancel(nil) }); err != nil {
@@ -154,7 +154,7 @@ func (n *Node) voters(s *Services, p *producer.Producer, network *p2p.Network) (
 }
 
 // stopServer stops the server, and tells why the services have ended.
-func stopServer(ctx context.Context, err error, server *dialect.Server) error {
+func stopServer(ctx context.Context, err error, server *nodeoshttp.Server) error {
 	if server != nil {
 		stop, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer done()
@@ -184,7 +184,7 @@ func (n *Node) network(p *producer.Producer, o *p2p.Options) (*p2p.Network, erro
 // server makes the API, until ctx ends; end ends the node. m is nil if nobody asks for metrics.
 func (n *Node) server(
 	ctx context.Context, p *producer.Producer, network *p2p.Network, h *HTTP, m *metrics, end func(),
-) (*dialect.Server, error) {
+) (*nodeoshttp.Server, error) {
 	c, health := h.API, n.newHealth(p, h)
 	c.Chain, c.Blocks, c.Billing, c.Transactions, c.Schedules = n.chain, servedLog{n}, p, p, p.Schedules
 	c.Features = n.chain.Features()
@@ -225,7 +225,7 @@ func (n *Node) server(
 	if h.Plugins&rpc.Prometheus != 0 {
 		c.Metrics = m.append
 	}
-	server := dialect.New(o, rpc.Faults)
+	server := nodeoshttp.New(o, rpc.Faults)
 	api = rpc.New(c)
 	return server, errors.Join(api.Register(server),
 		server.Add(healthEndpoints(func() error {
@@ -253,7 +253,7 @@ func (n *Node) tellHistory() {
 }
 
 // listen begins to serve at the addresses. said, if not nil, hears of each of them.
-func listen(ctx context.Context, server *dialect.Server, h *HTTP, said func(string)) error {
+func listen(ctx context.Context, server *nodeoshttp.Server, h *HTTP, said func(string)) error {
 	for _, l := range h.Listen {
 		at, err := server.Listen(ctx, l.Address, h.Dir, l.Categories)
 		if err != nil {

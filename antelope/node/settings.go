@@ -17,8 +17,8 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/logging"
-	"tarn/antelope/rpc/dialect"
-	"tarn/antelope/space"
+	"tarn/antelope/resourcemonitor"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 	"tarn/store/engine"
@@ -79,7 +79,7 @@ func joinUnrepeated(found error, more ...error) error {
 
 // isAddress checks that an option has an address to listen at.
 func isAddress(option, address string) error {
-	_, port := dialect.SplitHostPort(address)
+	_, port := nodeoshttp.SplitHostPort(address)
 	if _, err := net.LookupPort("tcp", port); port == "" || err != nil {
 		return admin.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888",
 			option, address)
@@ -297,7 +297,7 @@ func parseCheckpoint(text string) (num uint32, id types.Checksum256, err error) 
 
 // monitor watches the node's disks. The folders must exist, but for those of the snapshots
 // and of the state history, which are made.
-func (s *settings) monitor(o *Options) (*space.Monitor, error) {
+func (s *settings) monitor(o *Options) (*resourcemonitor.Monitor, error) {
 	folders := []string{s.DataDir, o.BlocksDir, o.StateDir}
 	made := []string{o.SnapshotsDir}
 	if o.History != nil {
@@ -318,7 +318,7 @@ func (s *settings) monitor(o *Options) (*space.Monitor, error) {
 	for i := range folders {
 		folders[i] = filepath.Clean(folders[i])
 	}
-	return space.New(space.Options{
+	return resourcemonitor.New(resourcemonitor.Options{
 		Interval:     s.unsignedDuration("resource-monitor-interval-seconds", time.Second),
 		Threshold:    s.Uint("resource-monitor-space-threshold"),
 		Absolute:     s.Uint("resource-monitor-space-absolute-gb"),

@@ -7,7 +7,7 @@ import (
 
 	"tarn/antelope/admin"
 	"tarn/fleet/member"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
 )
 
@@ -37,7 +37,7 @@ func (s *settings) fleet() (*member.Options, error) {
 			errs = append(errs, admin.NewBadOption("fleet-embedded takes the place of fleet-server: give one of them"))
 		}
 		f.Stream.Servers = nil
-		f.Embedded = &server.Options{Dir: filepath.Join(s.DataDir, "fleet"), Listen: s.Text("fleet-listen")}
+		f.Embedded = &natsserver.Options{Dir: filepath.Join(s.DataDir, "fleet"), Listen: s.Text("fleet-listen")}
 	} else if s.Has("fleet-listen") {
 		errs = append(errs,
 			admin.NewBadOption("fleet-listen is the address of the server of fleet-embedded, which is not given"))

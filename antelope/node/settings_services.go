@@ -13,9 +13,9 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
-	"tarn/antelope/rpc/finality"
-	"tarn/antelope/rpc/retry"
+	"tarn/antelope/rpc/nodeoshttp"
+	"tarn/antelope/rpc/trxretry"
+	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/types"
 	"tarn/dashboard"
 	"tarn/serve"
@@ -213,7 +213,7 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 		bytes <<= 20
 	}
 	trusted, err := s.trustedAddresses()
-	h.Server = dialect.Options{
+	h.Server = nodeoshttp.Options{
 		Trusted: trusted,
 		MaxBody: int64(s.Uint("max-body-size")), MaxBytesInFlight: bytes,
 		MaxConnections: int(s.Int("http-max-in-flight-requests")), AnyHost: !s.Bool("http-validate-host"),
@@ -233,16 +233,16 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 	}
 	h.Track = s.tracking()
 	if address := s.Text("http-server-address"); address != "" && address != "http-category-address" {
-		if !dialect.IsUnixSocket(address) {
+		if !nodeoshttp.IsUnixSocket(address) {
 			err = errors.Join(err, isAddress("http-server-address", address))
 		}
-		h.Listen = append(h.Listen, Listen{Address: address, Categories: dialect.All})
+		h.Listen = append(h.Listen, Listen{Address: address, Categories: nodeoshttp.All})
 	}
 	if path := s.Text("unix-socket-path"); path != "" {
 		if path[0] != '/' {
 			path = "./" + path
 		}
-		h.Listen = append(h.Listen, Listen{Address: path, Categories: dialect.All})
+		h.Listen = append(h.Listen, Listen{Address: path, Categories: nodeoshttp.All})
 	}
 	return h, errors.Join(err, s.categoryAddresses(h))
 }
@@ -276,14 +276,14 @@ func (s *settings) readers(producing bool) int {
 func (s *settings) tracking() Tracking {
 	t := Tracking{Authorizers: s.Bool("enable-account-queries")}
 	if gb := s.Uint("transaction-finality-status-max-storage-size-gb"); gb > 0 {
-		t.Finality = &finality.Options{
+		t.Finality = &trxstatus.Options{
 			MaxBytes: gb << 30,
 			Success:  s.unsignedDuration("transaction-finality-status-success-duration-sec", time.Second),
 			Failure:  s.unsignedDuration("transaction-finality-status-failure-duration-sec", time.Second),
 		}
 	}
 	if gb := s.Uint("transaction-retry-max-storage-size-gb"); gb > 0 {
-		t.Retry = &retry.Options{
+		t.Retry = &trxretry.Options{
 			MaxBytes: gb << 30, Interval: s.unsignedDuration("transaction-retry-interval-sec", time.Second),
 			MaxExpiration: s.unsignedDuration("transaction-retry-max-expiration-sec", time.Second),
 		}
@@ -292,8 +292,8 @@ func (s *settings) tracking() Tracking {
 }
 
 // categories are those of the plugins that are enabled.
-func (s *settings) categories() (c dialect.Category) {
-	for plugin, of := range map[string]dialect.Category{
+func (s *settings) categories() (c nodeoshttp.Category) {
+	for plugin, of := range map[string]nodeoshttp.Category{
 		"eosio::chain_api_plugin": rpc.ChainRO | rpc.ChainRW, "eosio::db_size_api_plugin": rpc.DBSize,
 		"eosio::net_api_plugin":      rpc.NetRO | rpc.NetRW,
 		"eosio::producer_api_plugin": rpc.ProducerRO | rpc.ProducerRW | rpc.Snapshot,
@@ -327,13 +327,13 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 				plugin, spec))
 			continue
 		}
-		if !dialect.IsUnixSocket(address) {
+		if !nodeoshttp.IsUnixSocket(address) {
 			if e := isAddress("http-category-address", address); e != nil {
 				err = errors.Join(err, e)
 				continue
 			}
 		}
-		host, port := dialect.SplitHostPort(address)
+		host, port := nodeoshttp.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
 			err = errors.Join(err,
 				admin.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))

@@ -28,9 +28,9 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
-	"tarn/antelope/rpc/finality"
-	"tarn/antelope/rpc/retry"
+	"tarn/antelope/rpc/nodeoshttp"
+	"tarn/antelope/rpc/trxretry"
+	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/types"
@@ -184,8 +184,8 @@ func TestIrreversibleModeAndASocketAreSet(t *testing.T) {
 	if !o.Chain.IrreversibleMode || !v.Producer.Irreversible || !v.HTTP.API.Irreversible || !v.HTTP.API.ReadOnly {
 		t.Errorf("%+v", v)
 	}
-	if want := []Listen{{"127.0.0.1:8888", dialect.All},
-		{"./node.sock", dialect.All}}; !reflect.DeepEqual(v.HTTP.Listen, want) {
+	if want := []Listen{{"127.0.0.1:8888", nodeoshttp.All},
+		{"./node.sock", nodeoshttp.All}}; !reflect.DeepEqual(v.HTTP.Listen, want) {
 		t.Errorf("%+v", v.HTTP.Listen)
 	}
 }
@@ -395,9 +395,9 @@ func TestTrackingIsOffUnlessItIsAskedFor(t *testing.T) {
 		"enable-account-queries = false\ntransaction-retry-max-storage-size-gb = 0\ntransaction-finality-status-max-storage-size-gb = 0": {},
 		"enable-account-queries = true": {Authorizers: true},
 		"transaction-finality-status-max-storage-size-gb = 2\ntransaction-finality-status-success-duration-sec = 7": {
-			Finality: &finality.Options{MaxBytes: 2 << 30, Success: 7 * time.Second, Failure: 3 * time.Minute}},
+			Finality: &trxstatus.Options{MaxBytes: 2 << 30, Success: 7 * time.Second, Failure: 3 * time.Minute}},
 		"transaction-retry-max-storage-size-gb = 1\ntransaction-retry-interval-sec = 30": {
-			Retry: &retry.Options{MaxBytes: 1 << 30, Interval: 30 * time.Second, MaxExpiration: 2 * time.Minute}},
+			Retry: &trxretry.Options{MaxBytes: 1 << 30, Interval: 30 * time.Second, MaxExpiration: 2 * time.Minute}},
 	} {
 		s := parseSettings(t, api+ini)
 		v, err := s.services(&Options{}, Version{})

@@ -12,7 +12,7 @@ import (
 
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // springTool runs spring-util.
@@ -170,14 +170,14 @@ func TestSpringsSnapshotsSayWhatSpringPrints(t *testing.T) {
 			"00000003ad205c959e2af857e2cc621d00a63c3df2b82d38392d5dd162b1c511", 3, "2020-01-01T00:00:01.000",
 		},
 	} {
-		if err := os.WriteFile(path, reference.Read(t, file), 0o600); err != nil {
+		if err := os.WriteFile(path, refdata.Read(t, file), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := infoOf(t, path); got != want {
 			t.Errorf("%s: %+v", file, got)
 		}
 	}
-	if err := os.WriteFile(path, reference.Read(t, "savanna/consensus_blockchain/snapshot.gz"), 0o600); err != nil {
+	if err := os.WriteFile(path, refdata.Read(t, "savanna/consensus_blockchain/snapshot.gz"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := infoOf(t, path); got.Num != 10 || got.Version != 8 || !strings.HasPrefix(got.ID, "0000000a") {

@@ -13,7 +13,7 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/types"
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 	"tarn/store/engine"
 )
 
@@ -21,8 +21,8 @@ import (
 type lives struct {
 	t      *testing.T
 	c      *testChain
-	own    *ownChain  // what the node makes by itself; nil for one that follows c
-	disk   *disk.Disk // nil where none can be made: then the power stays on, and there is room
+	own    *ownChain      // what the node makes by itself; nil for one that follows c
+	disk   *loopdisk.Disk // nil where none can be made: then the power stays on, and there is room
 	dir    string
 	kind   engine.Kind
 	blocks string // file of c's blocks
@@ -47,7 +47,7 @@ func TestEveryStartIsAtTheRightHeadOrNamesARemedyThatWorks(t *testing.T) {
 	if err := writeBlocks(blocks, c.blocks); err != nil {
 		t.Fatal(err)
 	}
-	missing := disk.Missing()
+	missing := loopdisk.Missing()
 	if missing != "" {
 		t.Logf("without power cuts and full disks: %s", missing)
 	}
@@ -77,9 +77,9 @@ func TestEveryStartIsAtTheRightHeadOrNamesARemedyThatWorks(t *testing.T) {
 
 func (l *lives) makeDisk(base string) {
 	l.t.Helper()
-	err := disk.Apart()
+	err := loopdisk.Apart()
 	if err == nil {
-		l.disk, err = disk.New(base, 512<<20)
+		l.disk, err = loopdisk.New(base, 512<<20)
 	}
 	if err != nil {
 		l.t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
-	"tarn/antelope/space"
+	"tarn/antelope/resourcemonitor"
 	"tarn/antelope/types"
 )
 
@@ -93,7 +93,7 @@ func exceptionOf(err error) *exception.Error {
 		return exception.New(exception.PluginConfig, e.Text)
 	case *feature.FolderError:
 		return exception.New(exception.Plugin, e.Text)
-	case *space.Error:
+	case *resourcemonitor.Error:
 		return exception.Wrap(exception.PluginConfig, e.Err, "Unable to get space info for ${path}", "path", e.Path)
 	}
 	return nil

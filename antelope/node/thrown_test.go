@@ -9,7 +9,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
-	"tarn/antelope/space"
+	"tarn/antelope/resourcemonitor"
 )
 
 // What operators read of errors of the parts has the codes and names of nodeos.
@@ -28,7 +28,7 @@ func TestErrorsHaveTheNamesThatNodeosHasForThem(t *testing.T) {
 		{errors.Join(&blocklog.Error{Fault: blocklog.BadOption, Text: "same"}, disk,
 			&blocklog.Error{Fault: blocklog.BadOption, Text: "same"}), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: same\nno disk\n3110006 plugin_config_exception: Incorrect plugin configuration: same"},
-		{fmt.Errorf("watch: %w", &space.Error{Path: "/a", Err: disk}), exception.PluginConfig,
+		{fmt.Errorf("watch: %w", &resourcemonitor.Error{Path: "/a", Err: disk}), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: watch: Unable to get space info for /a: no disk"},
 		{fmt.Errorf("p2p: %w", admin.NewBadOption("a-size %d is odd", 3)), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: p2p: a-size 3 is odd"},

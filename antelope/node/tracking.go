@@ -10,9 +10,9 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/p2p"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/authorizer"
-	"tarn/antelope/rpc/finality"
-	"tarn/antelope/rpc/retry"
+	"tarn/antelope/rpc/accountquery"
+	"tarn/antelope/rpc/trxretry"
+	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/types"
 	"tarn/writer"
 )
@@ -21,8 +21,8 @@ import (
 // API can answer for them. What is nil or false costs nothing, and is not served.
 type Tracking struct {
 	Authorizers bool
-	Finality    *finality.Options
-	Retry       *retry.Options // Send and Render are the node's own; not on a node that produces
+	Finality    *trxstatus.Options
+	Retry       *trxretry.Options // Send and Render are the node's own; not on a node that produces
 }
 
 // track begins to remember what the API is to answer for.
@@ -63,17 +63,17 @@ func (n *Node) trackAuthorizers(c *rpc.Config) {
 	c.Authorizers = x
 }
 
-func (n *Node) indexPermissions() (*authorizer.Index, error) {
+func (n *Node) indexPermissions() (*accountquery.Index, error) {
 	v, err := n.chain.View()
 	if err != nil {
 		return nil, err
 	}
 	defer v.Close()
-	return authorizer.New(v)
+	return accountquery.New(v)
 }
 
-func (n *Node) trackFinality(o finality.Options, c *rpc.Config) {
-	t := finality.New(o)
+func (n *Node) trackFinality(o trxstatus.Options, c *rpc.Config) {
+	t := trxstatus.New(o)
 	n.chain.Subscribe(chain.Hooks{
 		StartBlock: func(uint32) { t.StartBlock() },
 		Applied: func(trace *types.TransactionTrace, x *execute.Candidate) {
@@ -92,8 +92,8 @@ func (n *Node) trackFinality(o finality.Options, c *rpc.Config) {
 // retrying keeps transactions that are sent again. The functions of its options are
 // called once the node runs.
 func (n *Node) retrying(
-	o retry.Options, network *p2p.Network, render func(*types.TransactionTrace) ([]byte, error),
-) *retry.Database {
+	o trxretry.Options, network *p2p.Network, render func(*types.TransactionTrace) ([]byte, error),
+) *trxretry.Database {
 	o.Render = render
 	o.Send = func(packed *types.PackedTransaction) {
 		trx, _, err := packed.Unpack()
@@ -101,7 +101,7 @@ func (n *Node) retrying(
 			network.TransactionAccepted(&p2p.Transaction{ID: trx.ID(), Expiration: trx.Expiration, Packed: packed})
 		}
 	}
-	d := retry.New(o)
+	d := trxretry.New(o)
 	n.chain.Subscribe(chain.Hooks{
 		StartBlock:    d.StartBlock,
 		Applied:       func(t *types.TransactionTrace, _ *execute.Candidate) { d.Applied(t) },

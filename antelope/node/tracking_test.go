@@ -16,8 +16,8 @@ import (
 	"tarn/antelope/crypto"
 	"tarn/antelope/node"
 	"tarn/antelope/oracle"
-	"tarn/antelope/rpc/finality"
-	"tarn/antelope/rpc/retry"
+	"tarn/antelope/rpc/trxretry"
+	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/types"
 )
 
@@ -25,8 +25,8 @@ import (
 func everything() node.Tracking {
 	return node.Tracking{
 		Authorizers: true,
-		Finality:    &finality.Options{MaxBytes: 1 << 30, Success: 3 * time.Minute, Failure: 3 * time.Minute},
-		Retry:       &retry.Options{MaxBytes: 1 << 30, Interval: 20 * time.Second, MaxExpiration: 2 * time.Minute},
+		Finality:    &trxstatus.Options{MaxBytes: 1 << 30, Success: 3 * time.Minute, Failure: 3 * time.Minute},
+		Retry:       &trxretry.Options{MaxBytes: 1 << 30, Interval: 20 * time.Second, MaxExpiration: 2 * time.Minute},
 	}
 }
 

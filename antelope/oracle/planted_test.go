@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsInTheOrderOfRowsAreCaught builds this package with faults in what is noted of a
@@ -18,7 +18,7 @@ func TestPlantedFaultsInTheOrderOfRowsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") != "" {
 		t.Setenv("TARN_ORACLE_CASES", casesWithHistory(t, "code-all", "db-all"))
 	}
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"a row that is removed and made again is only removed", "../state/notes.go", "fates[x.key].made == i {",
 			"fates[x.key].made == i && !fates[x.key].gone {"},
 		{"an ABI that is set to what it was is left out", "../state/state.go", "	if err := s.Accounts.note(n); err != nil {",

@@ -16,7 +16,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/clog"
 	"tarn/antelope/tracelog/slicefile"
@@ -88,12 +88,12 @@ func (x ownTraces) Block(num uint32, take func(int64) error) (*wire.Block, bool,
 
 // traceAnswers asks our API.
 func traceAnswers(h *tracelog.History) func(call, body string) string {
-	calls := map[string]dialect.Handler{}
+	calls := map[string]nodeoshttp.Handler{}
 	for _, e := range rpc.New(rpc.Config{Traces: ownTraces{h}}).Calls() {
 		calls[e.Path] = e.Handle
 	}
 	return func(call, body string) string {
-		status, answer := calls[call](&dialect.Request{Context: context.Background(), Body: body}, nil)
+		status, answer := calls[call](&nodeoshttp.Request{Context: context.Background(), Body: body}, nil)
 		return fmt.Sprint(status, " ", string(answer))
 	}
 }
@@ -306,7 +306,7 @@ func TestTracesAreDecodedByABIsAsNodeosDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer n.Kill()
-	calls := map[string]dialect.Handler{}
+	calls := map[string]nodeoshttp.Handler{}
 	for _, e := range rpc.New(rpc.Config{Traces: ownTraces{h},
 		TraceABIs: map[types.Name]*abi.Codec{types.N("eosio"): codec}}).Calls() {
 		calls[e.Path] = e.Handle
@@ -318,7 +318,7 @@ func TestTracesAreDecodedByABIsAsNodeosDoes(t *testing.T) {
 		if strings.HasPrefix(want, "404") && strings.Contains(want, "transaction trace missing") {
 			return
 		}
-		status, answer := calls[call](&dialect.Request{Context: context.Background(), Body: body}, nil)
+		status, answer := calls[call](&nodeoshttp.Request{Context: context.Background(), Body: body}, nil)
 		if got := fmt.Sprint(status, " ", string(answer)); got != want {
 			t.Fatalf("%s %s\nnodeos %s\n  ours %s", call, body, want, got)
 		}

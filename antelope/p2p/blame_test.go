@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
 // awaitAnswer waits until the node has acted on all that the peer has sent.
-func awaitAnswer(t *testing.T, p *peer.Peer) {
+func awaitAnswer(t *testing.T, p *lightpeer.Peer) {
 	t.Helper()
 	now := time.Now().UnixNano()
 	must(t, p.Send(p2p.Time{Transmit: now}))
 	for {
-		m, err := peer.Until[p2p.Time](p)
+		m, err := lightpeer.Until[p2p.Time](p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestTheSecondSpanFirstIsNotTaken(t *testing.T) {
 	must(t, liar.Send(irreversible(125)))
 	var second p2p.SyncRequest
 	for second.Start <= 71 {
-		r, err := peer.Until[p2p.SyncRequest](liar)
+		r, err := lightpeer.Until[p2p.SyncRequest](liar)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestStrangersGetNothing(t *testing.T) {
 	q := dial(t, n)
 	must(t, q.Send(p2p.SyncRequest{Start: 1, End: 10}))
 	_ = q.SetDeadline(time.Now().Add(500 * time.Millisecond))
-	if b, err := peer.Until[*types.SignedBlock](q); err == nil {
+	if b, err := lightpeer.Until[*types.SignedBlock](q); err == nil {
 		t.Errorf("block %d without a handshake", b.BlockNum())
 	}
 }
@@ -171,7 +171,7 @@ func TestAClaimThatItsPeerCannotMeetStartsNothing(t *testing.T) {
 		t.Error("the node catches up")
 	}
 	chain.Produce(1)
-	if _, err := peer.Until[*types.SignedBlock](follower); err != nil {
+	if _, err := lightpeer.Until[*types.SignedBlock](follower); err != nil {
 		t.Errorf("the follower hears no block: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -27,11 +27,11 @@ func head(num uint32) p2p.Notice {
 }
 
 // greetedPeer is a light peer that has heard the node's handshake.
-func greetedPeer(t *testing.T, n *p2p.TestNode) *peer.Peer {
+func greetedPeer(t *testing.T, n *p2p.TestNode) *lightpeer.Peer {
 	t.Helper()
 	p := dial(t, n)
 	must(t, p.SendHandshake())
-	if _, err := peer.Until[p2p.Handshake](p); err != nil {
+	if _, err := lightpeer.Until[p2p.Handshake](p); err != nil {
 		t.Fatal(err)
 	}
 	_ = p.SetDeadline(time.Now().Add(time.Minute))
@@ -50,11 +50,11 @@ func TestBlocksThatCannotBeThereYetAreNotBelieved(t *testing.T) {
 		t.Error("it is believed")
 	}
 	chain.Produce(1)
-	if _, err := peer.Until[*types.SignedBlock](follower); err != nil {
+	if _, err := lightpeer.Until[*types.SignedBlock](follower); err != nil {
 		t.Errorf("the follower gets no blocks: %v", err)
 	}
 	must(t, follower.Send(head(105)))
-	if _, err := peer.Until[p2p.Request](follower); err != nil {
+	if _, err := lightpeer.Until[p2p.Request](follower); err != nil {
 		t.Errorf("the follower's blocks are not asked for: %v", err)
 	}
 }
@@ -65,13 +65,13 @@ func TestAPromiseOfBlocksEnds(t *testing.T) {
 	n := p2p.StartNode(t, p2p.NewRecentChain(100), nil)
 	liar, honest := greetedPeer(t, n), greetedPeer(t, n)
 	must(t, liar.Send(head(120)))
-	if _, err := peer.Until[p2p.Request](liar); err != nil {
+	if _, err := lightpeer.Until[p2p.Request](liar); err != nil {
 		t.Fatal(err)
 	}
 	var asked atomic.Bool
 	go func() {
 		for {
-			r, err := peer.Until[p2p.Request](honest)
+			r, err := lightpeer.Until[p2p.Request](honest)
 			if err != nil || r.Blocks.Mode == p2p.ModeCatchUp {
 				asked.Store(err == nil)
 				return
@@ -92,7 +92,7 @@ func TestAPeerThatSendsOnlyKnownBlocksIsDropped(t *testing.T) {
 	n := p2p.StartNode(t, chain, nil)
 	liar := greetedPeer(t, n)
 	must(t, liar.Send(irreversible(120)))
-	r, err := peer.Until[p2p.SyncRequest](liar)
+	r, err := lightpeer.Until[p2p.SyncRequest](liar)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -23,16 +23,16 @@ func TestASecondConnectionIsEndedWhicheverGreetsFirst(t *testing.T) {
 			made := dial(t, n)
 			c, err := l.Accept()
 			must(t, err)
-			taken := peer.New(c, n.ChainID())
+			taken := lightpeer.New(c, n.ChainID())
 			defer taken.Close()
 			must(t, taken.SetDeadline(time.Now().Add(time.Minute)))
 			taken.Hello = made.Hello
 			made.Hello.NodeID, taken.Hello.NodeID = id, id
 			must(t, made.SendHandshake())
-			_, err = peer.Until[p2p.Handshake](made)
+			_, err = lightpeer.Until[p2p.Handshake](made)
 			must(t, err)
 			must(t, taken.SendHandshake())
-			_, err = peer.Until[p2p.Handshake](taken)
+			_, err = lightpeer.Until[p2p.Handshake](taken)
 			must(t, err)
 			if name == "this node decides" {
 				if why, err := reasonSent(made); err != nil || why != p2p.Duplicate {

@@ -8,7 +8,7 @@ import (
 
 	"tarn/antelope/finality"
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -23,7 +23,7 @@ func siblings(chain *p2p.FakeChain, count int) (list []*types.SignedBlock) {
 }
 
 // listen reads all that a peer is sent, so that it can be sent more.
-func listen(t *testing.T, p *peer.Peer) {
+func listen(t *testing.T, p *lightpeer.Peer) {
 	_ = p.SetDeadline(time.Now().Add(5 * time.Minute))
 	var reading sync.WaitGroup
 	reading.Go(func() {
@@ -105,7 +105,7 @@ func TestFewBlocksOfOneTimeArePassedOn(t *testing.T) {
 	heard := map[types.Checksum256]bool{}
 	last := list[len(list)-1].BlockHeader.ID()
 	for !heard[last] {
-		b, err := peer.Until[*types.SignedBlock](follower)
+		b, err := lightpeer.Until[*types.SignedBlock](follower)
 		must(t, err)
 		heard[b.BlockHeader.ID()] = true
 	}
@@ -117,7 +117,7 @@ func TestFewBlocksOfOneTimeArePassedOn(t *testing.T) {
 		must(t, producer.Send(&finality.Vote{Block: b.BlockHeader.ID(), Strong: true}))
 	}
 	for votes := 0; ; votes++ {
-		v, err := peer.Until[finality.Vote](follower)
+		v, err := lightpeer.Until[finality.Vote](follower)
 		must(t, err)
 		if !heard[v.Block] {
 			t.Error("a vote for a block was passed on that was not")

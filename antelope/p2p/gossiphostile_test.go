@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -93,7 +93,7 @@ func TestReplaysAreBounded(t *testing.T) {
 		if p.Send(p2p.Gossip{Records: []p2p.Record{first}}) != nil {
 			break
 		}
-		if _, err := peer.Until[p2p.Gossip](p); err != nil {
+		if _, err := lightpeer.Until[p2p.Gossip](p); err != nil {
 			break
 		}
 		answers++
@@ -111,7 +111,7 @@ func TestForgersAreLeft(t *testing.T) {
 	for i := range 8 {
 		forged.Records = append(forged.Records, said(n, "prodb", "prodc", fmt.Sprintf("evil:%d", i), "::1", 100))
 	}
-	var forgers []*peer.Peer
+	var forgers []*lightpeer.Peer
 	for range 4 {
 		forgers = append(forgers, greetedPeer(t, n))
 	}
@@ -162,7 +162,7 @@ func TestWhoDoesNotTakePartDropsGossip(t *testing.T) {
 	p := greetedPeer(t, n)
 	must(t, p.Send(p2p.Gossip{Records: []p2p.Record{said(n, "prodb", "prodb", "b:1", "::1", 100)}}))
 	must(t, p.Send(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{n.ChainInfo().HeadID}}}))
-	if _, err := peer.Until[*types.SignedBlock](p); err != nil {
+	if _, err := lightpeer.Until[*types.SignedBlock](p); err != nil {
 		t.Error(err)
 	}
 	for _, c := range n.Connections() {

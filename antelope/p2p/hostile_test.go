@@ -12,14 +12,14 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
 // dial connects a light peer whose chain is the node's.
-func dial(t testing.TB, n *p2p.TestNode) *peer.Peer {
+func dial(t testing.TB, n *p2p.TestNode) *lightpeer.Peer {
 	t.Helper()
-	p, err := peer.Dial(t.Context(), n.Address(), n.ChainID())
+	p, err := lightpeer.Dial(t.Context(), n.Address(), n.ChainID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,8 @@ func raw(size uint32, payload ...byte) []byte {
 }
 
 // reasonSent is what a peer that is sent away hears: the reason of a go_away, or the end.
-func reasonSent(p *peer.Peer) (p2p.Reason, error) {
-	m, err := peer.Until[p2p.GoAway](p)
+func reasonSent(p *lightpeer.Peer) (p2p.Reason, error) {
+	m, err := lightpeer.Until[p2p.GoAway](p)
 	return m.Reason, err
 }
 
@@ -79,13 +79,13 @@ func TestPeersThatMisbehaveAreDroppedWithAReason(t *testing.T) {
 		{"half a frame", impatient, raw(1000, 0, 1, 2), "heartbeat timed out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			n, p := c.n, (*peer.Peer)(nil)
+			n, p := c.n, (*lightpeer.Peer)(nil)
 			n.Eventually(t, "it has greeted in time", func() bool {
 				n.ForgetLog()
 				p = dial(t, n)
 				err := p.SendHandshake()
 				if err == nil {
-					_, err = peer.Until[p2p.Handshake](p)
+					_, err = lightpeer.Until[p2p.Handshake](p)
 				}
 				return err == nil
 			})
@@ -116,7 +116,7 @@ func TestAPeerThatNeverGreetsIsDropped(t *testing.T) {
 		}
 	}()
 	n.Eventually(t, "the reason in the log", func() bool { return n.Logged("no handshake in") })
-	if _, err := peer.Until[p2p.Handshake](p); err == nil {
+	if _, err := lightpeer.Until[p2p.Handshake](p); err == nil {
 		t.Error("the connection stays")
 	}
 }
@@ -270,9 +270,9 @@ func TestThreeHundredPeersAreServed(t *testing.T) {
 	const peers, blocks, transactions = 300, 10, 200
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var list []*peer.Peer
+	var list []*lightpeer.Peer
 	for range peers {
-		p, err := peer.Dial(ctx, n.Address(), n.ChainID())
+		p, err := lightpeer.Dial(ctx, n.Address(), n.ChainID())
 		must(t, err)
 		info := n.ChainInfo()
 		p.Hello.HeadNum, p.Hello.HeadID, p.Hello.LIBNum, p.Hello.LIBID = info.HeadNum, info.HeadID,
@@ -306,7 +306,7 @@ func TestIncomingPeersAreLimited(t *testing.T) {
 	for range 2 {
 		p := dial(t, n)
 		must(t, p.SendHandshake())
-		if _, err := peer.Until[p2p.Handshake](p); err != nil {
+		if _, err := lightpeer.Until[p2p.Handshake](p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -316,7 +316,7 @@ func TestIncomingPeersAreLimited(t *testing.T) {
 	other := p2p.StartNode(t, p2p.NewTestChain(10), func(o *p2p.Options) { o.MaxNodesPerHost = 1 })
 	p := dial(t, other)
 	must(t, p.SendHandshake())
-	if _, err := peer.Until[p2p.Handshake](p); err != nil {
+	if _, err := lightpeer.Until[p2p.Handshake](p); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := dial(t, other).Receive(); err == nil {

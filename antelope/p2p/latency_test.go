@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 )
 
 // While a peer catches up its answer to a time message waits behind the blocks. That
@@ -24,7 +24,7 @@ func TestAPeerThatHasCaughtUpIsToldOfTheLastBlock(t *testing.T) {
 	first, almost := id(1), id(99)
 	p.Hello.HeadNum, p.Hello.HeadID, p.Hello.LIBNum, p.Hello.LIBID = 1, first.HeadID, 1, first.HeadID
 	must(t, p.SendHandshake())
-	if m, err := peer.Until[p2p.Notice](p); err != nil || m.Blocks.Mode != p2p.ModeLIBCatchUp {
+	if m, err := lightpeer.Until[p2p.Notice](p); err != nil || m.Blocks.Mode != p2p.ModeLIBCatchUp {
 		t.Fatalf("heard %+v, %v", m, err)
 	}
 	caughtUp := make(chan struct{})
@@ -41,7 +41,7 @@ func TestAPeerThatHasCaughtUpIsToldOfTheLastBlock(t *testing.T) {
 		}
 	}()
 	for asked := (p2p.Time{Origin: 1}); asked.Origin != 0; { // not an answer
-		m, err := peer.Until[p2p.Time](p)
+		m, err := lightpeer.Until[p2p.Time](p)
 		must(t, err)
 		if asked = m; asked.Origin == 0 {
 			time.Sleep(1200 * time.Millisecond) // more than two blocks take
@@ -53,7 +53,7 @@ func TestAPeerThatHasCaughtUpIsToldOfTheLastBlock(t *testing.T) {
 	<-ended
 	p.Hello.HeadNum, p.Hello.HeadID = 99, almost.HeadID
 	must(t, p.SendHandshake())
-	if m, err := peer.Until[p2p.Notice](p); err != nil || m.Blocks.Mode != p2p.ModeCatchUp {
+	if m, err := lightpeer.Until[p2p.Notice](p); err != nil || m.Blocks.Mode != p2p.ModeCatchUp {
 		t.Fatalf("heard %+v, %v", m, err)
 	}
 }

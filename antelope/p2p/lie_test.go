@@ -7,7 +7,7 @@ import (
 
 	"tarn/antelope/finality"
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -19,11 +19,11 @@ const soon = 20 * time.Second
 func patiently(o *p2p.Options) { o.Limits.Response = 10 * time.Minute }
 
 // hears waits for a block of that number.
-func hears(t *testing.T, p *peer.Peer, num uint32) {
+func hears(t *testing.T, p *lightpeer.Peer, num uint32) {
 	t.Helper()
 	_ = p.SetDeadline(time.Now().Add(soon))
 	for {
-		b, err := peer.Until[*types.SignedBlock](p)
+		b, err := lightpeer.Until[*types.SignedBlock](p)
 		if err != nil {
 			t.Fatalf("block %d was not heard: %v", num, err)
 		}
@@ -52,7 +52,7 @@ func TestAClaimWithoutBlocksSilencesNobody(t *testing.T) {
 	must(t, honest.Send(others.At(102)))
 	hears(t, follower, 102)
 	must(t, honest.Send(p2p.RandomTransaction(rand.New(rand.NewPCG(1, 1)))))
-	if _, err := peer.Until[*types.PackedTransaction](follower); err != nil {
+	if _, err := lightpeer.Until[*types.PackedTransaction](follower); err != nil {
 		t.Errorf("the transaction was not passed on: %v", err)
 	}
 	if !n.Metrics().Syncing {
@@ -69,12 +69,12 @@ func TestAClaimWithoutBlocksSilencesNoVotes(t *testing.T) {
 	_ = follower.SetDeadline(time.Now().Add(soon))
 	v := finality.Vote{Block: n.ChainInfo().HeadID, Strong: true}
 	n.VoteCast(&v)
-	if _, err := peer.Until[finality.Vote](follower); err != nil {
+	if _, err := lightpeer.Until[finality.Vote](follower); err != nil {
 		t.Errorf("the node's own vote was not heard: %v", err)
 	}
 	v.Key[1] = 1
 	must(t, honest.Send(&v))
-	if _, err := peer.Until[finality.Vote](follower); err != nil {
+	if _, err := lightpeer.Until[finality.Vote](follower); err != nil {
 		t.Errorf("another's vote was not passed on: %v", err)
 	}
 	if !n.Metrics().Syncing {
@@ -94,12 +94,12 @@ func TestAClaimWithoutBlocksKeepsNoAnswerBack(t *testing.T) {
 	n.Eventually(t, "the claim is looked into", func() bool { return n.Metrics().Syncing })
 	_ = honest.SetDeadline(time.Now().Add(soon))
 	must(t, honest.Send(chain.At(60)))
-	if m, err := peer.Until[p2p.BlockNack](honest); err != nil || types.BlockNum(m.ID) != 60 {
+	if m, err := lightpeer.Until[p2p.BlockNack](honest); err != nil || types.BlockNum(m.ID) != 60 {
 		t.Errorf("the block was not declined: %v, %v", m.ID, err)
 	}
 	time.Sleep(p2p.DefaultLimits().Handshake) // it has just been told
 	must(t, honest.Send(others.At(103)))
-	if _, err := peer.Until[p2p.Handshake](honest); err != nil {
+	if _, err := lightpeer.Until[p2p.Handshake](honest); err != nil {
 		t.Errorf("the peer was not told that blocks are missing: %v", err)
 	}
 	if !n.Metrics().Syncing {
@@ -125,7 +125,7 @@ func TestNoticesAloneKeepNoHandshakeBack(t *testing.T) {
 			}
 		}
 	}()
-	if _, err := peer.Until[p2p.Handshake](p); err != nil {
+	if _, err := lightpeer.Until[p2p.Handshake](p); err != nil {
 		t.Errorf("it was not asked where it is: %v", err)
 	}
 }
@@ -144,7 +144,7 @@ func TestOwnBlocksGoOutWhateverANodeIsAt(t *testing.T) {
 		})
 		follower, source := greetedPeer(t, n), greetedPeer(t, n)
 		must(t, source.Send(irreversible(120)))
-		r, err := peer.Until[p2p.SyncRequest](source)
+		r, err := lightpeer.Until[p2p.SyncRequest](source)
 		must(t, err)
 		for num := r.Start; num <= 101; num++ {
 			must(t, source.Send(others.At(num)))
@@ -156,7 +156,7 @@ func TestOwnBlocksGoOutWhateverANodeIsAt(t *testing.T) {
 			continue
 		}
 		_ = follower.SetDeadline(time.Now().Add(250 * time.Millisecond))
-		if b, err := peer.Until[*types.SignedBlock](follower); err == nil {
+		if b, err := lightpeer.Until[*types.SignedBlock](follower); err == nil {
 			t.Errorf("block %d was passed on by a node that catches up", b.BlockNum())
 		}
 	}

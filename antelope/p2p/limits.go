@@ -215,7 +215,7 @@ func DefaultLimits() Limits {
 }
 
 // Validate checks all bounds at once: each must be above zero, and one that another builds on
-// must not be above it. Its error joins a *control.BadOption for each mistake.
+// must not be above it. Its error joins a *admin.BadOption for each mistake.
 func (l *Limits) Validate() error {
 	var errs []error
 	check := func(wrong bool, format string, args ...any) {

@@ -109,7 +109,7 @@ const (
 )
 
 // Validate checks the options, all of them at once. Its error joins a
-// *control.BadOption for each mistake.
+// *admin.BadOption for each mistake.
 func (o *Options) Validate() error {
 	_, err := o.resolve("")
 	return err

@@ -11,7 +11,7 @@ import (
 	"tarn/antelope/crypto"
 	"tarn/antelope/oracle"
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -101,7 +101,7 @@ func TestNodeosIsAPeer(t *testing.T) {
 // firstBlock asks a node for its first block.
 func firstBlock(t *testing.T, ctx context.Context, address string, chain types.Checksum256) *types.SignedBlock {
 	t.Helper()
-	p, err := peer.Dial(ctx, address, chain)
+	p, err := lightpeer.Dial(ctx, address, chain)
 	if err != nil {
 		t.Fatal(err)
 	}

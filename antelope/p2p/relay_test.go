@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
 // followers connects so many peers that are up to date.
-func followers(t *testing.T, n *p2p.TestNode, count int) (list []*peer.Peer) {
+func followers(t *testing.T, n *p2p.TestNode, count int) (list []*lightpeer.Peer) {
 	t.Helper()
 	for range count {
 		p := dial(t, n)
@@ -33,9 +33,9 @@ func accept(t *testing.T, n *p2p.TestNode, r *rand.Rand) types.Checksum256 {
 }
 
 // next is the id of the next transaction that a peer is sent.
-func next(t *testing.T, p *peer.Peer) types.Checksum256 {
+func next(t *testing.T, p *lightpeer.Peer) types.Checksum256 {
 	t.Helper()
-	m, err := peer.Until[*types.PackedTransaction](p)
+	m, err := lightpeer.Until[*types.PackedTransaction](p)
 	must(t, err)
 	x, err := p2p.NewTransaction(m)
 	must(t, err)

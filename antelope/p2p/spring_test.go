@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -56,14 +56,14 @@ func TestWhatConnectionsAreForIsSaidInHandshakes(t *testing.T) {
 			in.Hello.P2PAddress, in.Hello.NodeID = "in.example:9876"+c.says, types.Checksum256{1}
 			socket, err := l.Accept()
 			must(t, err)
-			out := peer.New(socket, n.ChainID())
+			out := lightpeer.New(socket, n.ChainID())
 			defer out.Close()
 			must(t, out.SetDeadline(time.Now().Add(time.Minute)))
 			out.Hello = in.Hello
 			out.Hello.P2PAddress, out.Hello.NodeID = "out.example:9876"+c.asks, types.Checksum256{2}
-			for p, want := range map[*peer.Peer]string{in: "127.0.0.1:0" + c.hears, out: "127.0.0.1:0" + c.dialled} {
+			for p, want := range map[*lightpeer.Peer]string{in: "127.0.0.1:0" + c.hears, out: "127.0.0.1:0" + c.dialled} {
 				must(t, p.SendHandshake())
-				h, err := peer.Until[p2p.Handshake](p)
+				h, err := lightpeer.Until[p2p.Handshake](p)
 				must(t, err)
 				if is, _, _ := strings.Cut(h.P2PAddress, " - "); is != want {
 					t.Errorf("the node is said to be at %s, not %s", is, want)
@@ -95,7 +95,7 @@ func TestConnectionsFollowTheChainToSpring(t *testing.T) {
 	n.Connect(l.Addr().String())
 	socket, err := l.Accept()
 	must(t, err)
-	out := peer.New(socket, n.ChainID())
+	out := lightpeer.New(socket, n.ChainID())
 	defer out.Close()
 	out.Hello.P2PAddress = "out.example:9876:trx"
 	must(t, out.SendHandshake())
@@ -111,12 +111,12 @@ func TestBlocksForOneThatIsUnknown(t *testing.T) {
 	n := p2p.StartNode(t, chain, nil)
 	p := dial(t, n)
 	must(t, p.SendHandshake())
-	_, err := peer.Until[p2p.Handshake](p)
+	_, err := lightpeer.Until[p2p.Handshake](p)
 	must(t, err)
 	head := types.Checksum256{3: 95}
 	unknown := types.Checksum256{3: 200, 31: 1}
 	must(t, p.Send(p2p.Request{Blocks: p2p.IDs{Mode: p2p.ModeNormal, IDs: []types.Checksum256{unknown, head}}}))
-	b, err := peer.Until[*types.SignedBlock](p)
+	b, err := lightpeer.Until[*types.SignedBlock](p)
 	must(t, err)
 	if b.BlockNum() != 70 {
 		t.Errorf("the first block is %d", b.BlockNum())

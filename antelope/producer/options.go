@@ -66,7 +66,7 @@ func Defaults() Options {
 	}
 }
 
-// Validate checks the options. Its error joins a *control.BadOption for each mistake.
+// Validate checks the options. Its error joins a *admin.BadOption for each mistake.
 func (o *Options) Validate() error {
 	var errs []error
 	bad := func(is bool, format string, args ...any) {

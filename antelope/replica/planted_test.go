@@ -3,13 +3,13 @@ package replica
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its
 // tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"nothing is taken back", "replica.go", "follower.BackTo(types.Checksum256(base.ID)); err != nil", "error(nil); err != nil"},
 		{"the rows of a block are left out", "replica.go", "return fleet.Apply(st, rows)", "_ = rows; return nil"},
 		{"what was adopted is not settled", "replica.go", "return follower.Settle(types.Checksum256(final.ID))", "_ = final; return nil"},

@@ -1,8 +1,8 @@
-// Package space watches how full the disks are that a node writes to, and says when
+// Package resourcemonitor watches how full the disks are that a node writes to, and says when
 // the node must stop before one is full (Leap: resource_monitor_plugin).
 //
 // It only looks and tells; stopping is up to those whom it tells.
-package space
+package resourcemonitor
 
 import (
 	"context"

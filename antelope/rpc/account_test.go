@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -83,7 +83,7 @@ func (billing) Greylisted(types.Name) bool { return false }
 func TestAnAccountPrintsAsNodeosPrintsIt(t *testing.T) {
 	n := newNode(t, func(s *state.State) { fillAccounts(t, s) })
 	n.config.Billing = billing{}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	head := n.maker.Chain.Head()
 	auth := `{"threshold":1,"keys":[{"key":"` + aliceKey + `","weight":1}],"accounts":[],"waits":[]}`
 	unlimited :=
@@ -121,7 +121,7 @@ func TestAnAccountPrintsAsNodeosPrintsIt(t *testing.T) {
 // What a transaction of the block that is being made set holds for readers at once, as
 // it holds for the account.
 func TestLimitsOfThePendingBlockAreShown(t *testing.T) {
-	n := newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(dialect.Options{})
+	n := newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(nodeoshttp.Options{})
 	ask := func() string {
 		_, got := n.ask("/v1/chain/get_account", `{"account_name":"alice"}`)
 		return got
@@ -143,11 +143,11 @@ func TestLimitsOfThePendingBlockAreShown(t *testing.T) {
 }
 
 func TestCodeAndABIsInTheirForms(t *testing.T) {
-	newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(dialect.Options{}).play("code.txt")
+	newNode(t, func(s *state.State) { fillAccounts(t, s) }).start(nodeoshttp.Options{}).play("code.txt")
 }
 
 func TestProducersComeByVotesOrFromTheSchedule(t *testing.T) {
-	newNode(t, nil).start(dialect.Options{}).play("producers_scheduled.txt")
+	newNode(t, nil).start(nodeoshttp.Options{}).play("producers_scheduled.txt")
 	double := func(bits uint64) []byte { return serial.AppendUint64(nil, bits) }
 	newNode(t, func(s *state.State) {
 		fillAccounts(t, s)
@@ -162,7 +162,7 @@ func TestProducersComeByVotesOrFromTheSchedule(t *testing.T) {
 		g := table("eosio", "eosio", "global")
 		f.table(g, 1)
 		f.row(g, uint64(types.N("global")), double(0x4008000000000000))
-	}).start(dialect.Options{}).play("producers_voted.txt")
+	}).start(nodeoshttp.Options{}).play("producers_voted.txt")
 }
 
 func TestDeferredTransactionsAreListed(t *testing.T) {
@@ -175,5 +175,5 @@ func TestDeferredTransactionsAreListed(t *testing.T) {
 				DelayUntil: types.TimePoint(4_000_000_000_000_000 + i*1_000_000), Expiration: 4_100_000_000_000_000,
 				Published: 1000, Packed: trx.Append(nil)}))
 		}
-	}).start(dialect.Options{}).play("deferred.txt")
+	}).start(nodeoshttp.Options{}).play("deferred.txt")
 }

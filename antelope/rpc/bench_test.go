@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"testing"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -58,7 +58,7 @@ func benchNode(b *testing.B) *node {
 				1)
 		}
 	})
-	return n.start(dialect.Options{})
+	return n.start(nodeoshttp.Options{})
 }
 
 // wideABI has rows as chains' large tables have them.
@@ -104,7 +104,7 @@ func BenchmarkCalls(b *testing.B) {
 				b.ReportAllocs()
 				var buf []byte
 				for b.Loop() {
-					status, out := e.Handle(&dialect.Request{Context: context.Background(), Body: c.body}, buf[:0])
+					status, out := e.Handle(&nodeoshttp.Request{Context: context.Background(), Body: c.body}, buf[:0])
 					if status != 200 {
 						b.Fatal(string(out))
 					}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tarn/antelope/exception"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -30,7 +30,7 @@ const (
 // call is an endpoint.
 type call struct {
 	path     string
-	category dialect.Category
+	category nodeoshttp.Category
 	status   int // of a success
 	bodies   bodies
 	waits    bool // for the writer, or for blocks
@@ -47,7 +47,7 @@ type query struct {
 	ctx   context.Context
 	api   *API
 	begin time.Time
-	take  func(bytes int64) error // counts memory, as dialect.Request.Take
+	take  func(bytes int64) error // counts memory, as nodeoshttp.Request.Take
 	params
 }
 
@@ -66,15 +66,15 @@ type (
 type asked interface{ ~struct{ *query } }
 
 // handler returns what serves c.
-func (a *API) handler(c call) dialect.Handler {
-	return func(r *dialect.Request, b []byte) (int, []byte) {
+func (a *API) handler(c call) nodeoshttp.Handler {
+	return func(r *nodeoshttp.Request, b []byte) (int, []byte) {
 		if a.Forward != nil && c.category == ChainRW {
 			return a.forward(&c, r, b)
 		}
 		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take}
 		out, err := c.run(&q, r.Body, b)
 		if busy := new(serve.Busy); errors.As(err, &busy) {
-			return Faults(b, dialect.TooManyBytes, busy.Bytes)
+			return Faults(b, nodeoshttp.TooManyBytes, busy.Bytes)
 		}
 		if err != nil {
 			err = a.public(c.path, err)
@@ -86,7 +86,7 @@ func (a *API) handler(c call) dialect.Handler {
 }
 
 // forward has another node answer a request.
-func (a *API) forward(c *call, r *dialect.Request, b []byte) (int, []byte) {
+func (a *API) forward(c *call, r *nodeoshttp.Request, b []byte) (int, []byte) {
 	status, answer, err := a.Forward(r, b)
 	if err != nil {
 		a.Log.Debug("exception while forwarding a request", "path", c.path, "error", err)

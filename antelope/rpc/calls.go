@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/variant"
 )
 
@@ -34,7 +34,7 @@ func (a *API) calls() []call {
 }
 
 // group makes the calls of a category that have the same status.
-func group(prefix string, c dialect.Category, status int, calls ...call) []call {
+func group(prefix string, c nodeoshttp.Category, status int, calls ...call) []call {
 	for i := range calls {
 		calls[i].path, calls[i].category, calls[i].status = prefix+calls[i].path, c, status
 	}

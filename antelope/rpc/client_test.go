@@ -12,7 +12,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -62,7 +62,7 @@ func (e *executor) Block(context.Context, *types.SignedBlock, types.Checksum256)
 func executing(t testing.TB, fill func(*state.State)) *node {
 	n := newNode(t, fill)
 	n.config.Transactions, n.config.ReadOnly = &executor{m: n.maker}, true
-	return n.start(dialect.Options{})
+	return n.start(nodeoshttp.Options{})
 }
 
 // packedJSON is a packed transaction as libraries send it.
@@ -71,7 +71,7 @@ func packedJSON(p *types.PackedTransaction) string { return string(p.AppendJSON(
 // wharfkit asks with GET and no body, eosjs posts braces as text, pyntelope posts
 // JSON.
 func TestClientsAskForInfoInTheirWays(t *testing.T) {
-	n := newNode(t, nil).start(dialect.Options{})
+	n := newNode(t, nil).start(nodeoshttp.Options{})
 	_, want := n.ask("/v1/chain/get_info", "")
 	for _, c := range []struct{ method, body, contentType string }{
 		{http.MethodGet, "", ""}, {http.MethodPost, "{}", "text/plain;charset=UTF-8"},
@@ -235,7 +235,7 @@ func TestBlocksCanBePushedAsTheyAreRead(t *testing.T) {
 	n := newNode(t, nil)
 	taker := &taking{executor: executor{m: n.maker}}
 	n.config.Transactions = taker
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	p, err := n.maker.Sign(n.maker.CreateAccount(types.N("alice")))
 	must(t, err)
 	n.contains("/v1/chain/send_transaction", packedJSON(p), 202, "transaction_id")
@@ -260,7 +260,7 @@ func (t *taking) Block(_ context.Context, b *types.SignedBlock, _ types.Checksum
 }
 
 func TestAddressesListWhatTheyServe(t *testing.T) {
-	n := newNode(t, nil).start(dialect.Options{})
+	n := newNode(t, nil).start(nodeoshttp.Options{})
 	n.base = n.listen(rpc.ProducerRO | rpc.DBSize)
 	n.expect("/v1/node/get_supported_apis", "", 200, `{"apis":["/v1/chain/get_info"]}`)
 	n.contains("/v1/chain/get_account", `{"account_name":"eosio"}`, 404, "Unknown Endpoint")
@@ -287,7 +287,7 @@ func TestARetriedTransactionAnswersLater(t *testing.T) {
 	n := newNode(t, nil)
 	r := &retrying{}
 	n.config.Transactions, n.config.Retry = &executor{m: n.maker}, r
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	p, err := n.maker.Sign(n.maker.CreateAccount(types.N("alice")))
 	must(t, err)
 	trx, _, err := p.Unpack()

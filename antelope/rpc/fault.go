@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"tarn/antelope/exception"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/variant"
 )
 
@@ -90,21 +90,21 @@ func appendDetail(b []byte, said *exception.Entry, limited bool) []byte {
 
 // Faults is the bodies of requests that reach no endpoint (Leap:
 // beast_http_session.hpp).
-func Faults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
+func Faults(b []byte, r nodeoshttp.Refusal, n int64) (int, []byte) {
 	code, message := http.StatusServiceUnavailable, "Busy"
 	what := ""
 	switch r {
-	case dialect.BadTarget:
+	case nodeoshttp.BadTarget:
 		code, message = http.StatusBadRequest, "Illegal request-target"
-	case dialect.BadHost:
+	case nodeoshttp.BadHost:
 		code, message = http.StatusBadRequest, "Disallowed HTTP HOST header in the request"
-	case dialect.NotFound:
+	case nodeoshttp.NotFound:
 		x := exception.New(exception.FCUnspecified, "Unknown Endpoint")
 		b = appendFault(b, http.StatusNotFound, "Not Found", x.Kind.Code, x.Kind.Name, x.Kind.What)
 		return http.StatusNotFound, append(appendDetail(b, x.Said(), true), `]}}`...)
-	case dialect.TooManyBytes:
+	case nodeoshttp.TooManyBytes:
 		what = "Too many bytes in flight: " + strconv.FormatInt(n, 10)
-	case dialect.TooManyRequests:
+	case nodeoshttp.TooManyRequests:
 		what = "Too many requests in flight: " + strconv.FormatInt(n, 10)
 	}
 	if code == http.StatusBadRequest {

@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/store"
@@ -51,7 +51,7 @@ func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
 		}
 		return false
 	}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	for i, err := range []error{
 		fmt.Errorf("read a row: %w", hurt),
 		exception.Wrap(exception.AccountQuery, hurt, "unable to retrieve account info (${what})", "what", hurt.Error()),
@@ -74,7 +74,7 @@ func TestFailuresOfFilesAreLoggedAndNotShown(t *testing.T) {
 	var log bytes.Buffer
 	n.config.Log = slog.New(slog.NewTextHandler(&log, nil))
 	n.config.Transactions = f
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	for _, c := range []struct {
 		err  error
 		want string
@@ -117,7 +117,7 @@ func TestFailuresHaveTheBodiesOfNodeos(t *testing.T) {
 	f := &failing{}
 	n := newNode(t, nil)
 	n.config.Transactions = f
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	for _, c := range []struct {
 		err    error
 		status int
@@ -170,7 +170,7 @@ func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	third := exception.New(exception.FCAssert, "second")
 	n.config.Transactions = &failing{err: exception.Wrap(exception.PackedTransactionType, third, "first").
 		With("${x}", "x", "third")}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	_, got := n.ask("/v1/chain/send_transaction", packedTrx)
 	first, second, last := strings.Index(got, `{"message":"first","file":"fault_test.go"`),
 		strings.Index(got, `{"message":"second","file":"fault_test.go"`), strings.Index(got, `{"message":"third",`)
@@ -187,7 +187,7 @@ func TestDetailsAreLimited(t *testing.T) {
 		err = exception.Wrap(exception.FCAssert, err, "${i}", "i", i).With("note")
 	}
 	n.config.Transactions = &failing{err: err}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	if _, got := n.ask("/v1/chain/send_transaction", packedTrx); strings.Count(got, `"line_number":`) != 10 {
 		t.Error(got)
 	}
@@ -197,7 +197,7 @@ func TestDetailsNameTheirPlace(t *testing.T) {
 	f := &failing{err: exception.New(exception.TxDuplicate, "x")}
 	n := newNode(t, nil)
 	n.config.Transactions = f
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	n.contains("/v1/chain/send_transaction", packedTrx, 409,
 		`"details":[{"message":"x","file":"fault_test.go","line_number":`)
 	n.contains("/v1/chain/send_transaction", packedTrx, 409, `"method":"TestDetailsNameTheirPlace"}]`)
@@ -214,7 +214,7 @@ func TestLongMessagesAreCutUnlessErrorsAreVerbose(t *testing.T) {
 		f := &failing{}
 		n := newNode(t, nil)
 		n.config.Transactions, n.config.Verbose = f, verbose
-		n.start(dialect.Options{})
+		n.start(nodeoshttp.Options{})
 		for _, length := range []int{987, 988, 989, 1024} {
 			f.err = exception.New(exception.EosioAssertMessage, said+"${s}", "s", strings.Repeat("x", length))
 			want := said + strings.Repeat("x", length)
@@ -230,7 +230,7 @@ func TestANodeThatTakesNoTransactionsSaysSo(t *testing.T) {
 	for _, byOption := range []bool{true, false} {
 		n := newNode(t, nil)
 		n.config.Transactions, n.config.NoTransactions = &failing{refuses: !byOption}, byOption
-		n.start(dialect.Options{})
+		n.start(nodeoshttp.Options{})
 		want := body(500, "Internal Service Error", 3110001, "missing_chain_api_plugin_exception",
 			"Missing Chain API Plugin", "Not allowed, node has api-accept-transactions = false")
 		n.expect("/v1/chain/send_transaction", packedTrx, 500, want)
@@ -242,7 +242,7 @@ func TestWhatIsAskedWronglyIsRefusedAsByNodeos(t *testing.T) {
 	n := tablesNode(t)
 	n.config.Finality = unknown{}
 	n.config.Authorizers = nobody{}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	n.play("refused.txt")
 }
 
@@ -271,7 +271,7 @@ func TestADamagedBlockIsNoMissingOne(t *testing.T) {
 		}
 		return false
 	}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	n.log.mu.Lock()
 	logged := len(n.log.blocks) > 0
 	n.log.hurt = fmt.Errorf("/srv/secret/blocks.log: %w", store.ErrCorrupt)

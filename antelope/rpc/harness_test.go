@@ -20,11 +20,11 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/replica"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/fleet"
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 	"tarn/store"
 	"tarn/store/page"
 	"tarn/store/revision"
@@ -85,10 +85,10 @@ type node struct {
 	log    *memoryLog
 	config rpc.Config
 	api    *rpc.API
-	server *dialect.Server
+	server *nodeoshttp.Server
 	base   string
 
-	options dialect.Options
+	options nodeoshttp.Options
 }
 
 func must(t testing.TB, err error) {
@@ -131,7 +131,7 @@ func newNode(t testing.TB, fill func(*state.State)) *node {
 }
 
 // start serves the node's API.
-func (n *node) start(o dialect.Options) *node {
+func (n *node) start(o nodeoshttp.Options) *node {
 	n.t.Helper()
 	if o.MaxBody == 0 {
 		o.MaxBody = 2 << 20
@@ -143,15 +143,15 @@ func (n *node) start(o dialect.Options) *node {
 		o.MaxConnections = -1
 	}
 	n.options = o
-	n.server = dialect.New(o, rpc.Faults)
+	n.server = nodeoshttp.New(o, rpc.Faults)
 	n.api = rpc.New(n.config)
 	must(n.t, n.api.Register(n.server))
-	n.base = n.listen(dialect.All)
+	n.base = n.listen(nodeoshttp.All)
 	n.t.Cleanup(func() { n.server.Stop(context.Background()) })
 	return n
 }
 
-func (n *node) listen(c dialect.Category) string {
+func (n *node) listen(c nodeoshttp.Category) string {
 	n.t.Helper()
 	addrs, err := n.server.Listen(context.Background(), "127.0.0.1:0", "", c)
 	must(n.t, err)
@@ -231,13 +231,13 @@ func (n *node) twin() *node {
 func (n *node) playOwn(file string) {
 	n.t.Helper()
 	file = filepath.Join("testdata", file)
-	list, err := conversation.Read(file)
+	list, err := transcript.Read(file)
 	must(n.t, err)
 	for _, e := range list {
 		method, call, _ := strings.Cut(e.Ask, " ")
 		path, body, _ := strings.Cut(call, " ")
 		status, answer := n.askAs(method, n.base+path, body, "application/json")
-		if got := fmt.Sprint(status, " ", answer); !conversation.Matches(e.Answers[0], got) {
+		if got := fmt.Sprint(status, " ", answer); !transcript.Matches(e.Answers[0], got) {
 			n.t.Errorf("%s:%d: %s\n got %s\nwant %s", file, e.Line, e.Ask, got, e.Answers[0])
 		}
 	}

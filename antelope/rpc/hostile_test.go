@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 )
 
@@ -48,7 +48,7 @@ func TestWhatBodiesBecomeIsBounded(t *testing.T) {
 	const inFlight = 64 << 20
 	n := newNode(t, nil)
 	n.config.Transactions = &executor{m: n.maker}
-	n.start(dialect.Options{MaxBytesInFlight: inFlight})
+	n.start(nodeoshttp.Options{MaxBytesInFlight: inFlight})
 	values := "[" + strings.Repeat("{},", 600_000) + "{}]"
 	for path, body := range map[string]string{
 		"/v1/chain/push_transactions": values,

@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 )
@@ -105,7 +105,7 @@ func TestTheOperatorsCalls(t *testing.T) {
 	})
 	op := &operator{}
 	n.config.Producer = op
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	n.playOwn("operator.txt") // it changes what it asks about
 	if op.spacing != 0 || op.from == nil || op.from[0] != 10 || op.limit != 3 {
 		t.Errorf("asked for every %d, from %v, %d", op.spacing, op.from, op.limit)
@@ -154,7 +154,7 @@ func TestPeersAreNamedInQuotes(t *testing.T) {
 			killed = p
 		}
 	}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	n.play("peers.txt")
 	if killed != types.N("eosio") {
 		t.Errorf("killed %s", killed)
@@ -195,7 +195,7 @@ func (found) Accounts(_ *state.View, l []types.PermissionLevel, k []types.Public
 func TestStatusAndAuthorizers(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Finality, n.config.Authorizers = tracker{}, found{}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	n.play("status.txt")
 }
 
@@ -220,7 +220,7 @@ func FuzzBody(f *testing.F) {
 	calls := rpc.New(n.config).Calls()
 	f.Fuzz(func(t *testing.T, which uint8, body string) {
 		c := calls[int(which)%len(calls)]
-		status, answer := c.Handle(&dialect.Request{Context: context.Background(), Target: c.Path, Body: body}, nil)
+		status, answer := c.Handle(&nodeoshttp.Request{Context: context.Background(), Target: c.Path, Body: body}, nil)
 		if status < 200 || status > 503 || len(answer) == 0 {
 			t.Fatalf("%s: %d %q", c.Path, status, answer)
 		}

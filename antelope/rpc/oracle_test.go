@@ -20,7 +20,7 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -172,7 +172,7 @@ func loaded(t *testing.T, path, blocks string) *node {
 	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: logged{log}, Features: features,
 		MaxResponseTime: 10 * time.Second, ABITime: 10 * time.Second,
 		Transactions: new(refusing)}}
-	return n.start(dialect.Options{AnyHost: true})
+	return n.start(nodeoshttp.Options{AnyHost: true})
 }
 
 // compare asks about all that there is in the state.

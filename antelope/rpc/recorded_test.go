@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 )
 
 // What a real client sent to a nodeos is sent to a node of another chain. It understands each
@@ -14,7 +14,7 @@ import (
 // never as something that cannot be read.
 func TestWhatARealClientAsksIsUnderstood(t *testing.T) {
 	const path = "testdata/wharfkit.txt.gz"
-	list, err := conversation.Read(path)
+	list, err := transcript.Read(path)
 	must(t, err)
 	n := executing(t, nil)
 	same, refused := 0, 0

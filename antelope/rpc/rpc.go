@@ -1,6 +1,6 @@
 // Package rpc is the HTTP API of nodeos (Leap 5.0): the calls of chain_api, net_api,
-// producer_api, db_size_api, trace_api and test_control_api, with nodeos' leniency towards
-// what it is asked and its bodies to the letter (Leap: plugins). Clients parse them.
+// producer_api, db_size_api, trace_api, test_control_api and prometheus, with nodeos' leniency
+// towards what it is asked and its bodies to the letter (Leap: plugins). Clients parse them.
 //
 // Reads take one view of the state each and wait for nobody: not for blocks, not
 // for each other. What changes something is handed to the interfaces of this
@@ -24,7 +24,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/finality"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -32,7 +32,7 @@ import (
 
 // The categories of endpoints (Leap: api_category.hpp). Node is served everywhere.
 const (
-	ChainRO dialect.Category = 1 << iota
+	ChainRO nodeoshttp.Category = 1 << iota
 	ChainRW
 	DBSize
 	NetRO
@@ -44,7 +44,7 @@ const (
 	Prometheus
 	TestControl
 
-	Node = dialect.All
+	Node = nodeoshttp.All
 )
 
 // names of the categories in options, in the order of their bits
@@ -52,15 +52,15 @@ var categoryNames = [...]string{"chain_ro", "chain_rw", "db_size", "net_ro", "ne
 	"snapshot", "trace_api", "prometheus", "test_control"}
 
 // ParseCategory returns the category of a name in http-category-address.
-func ParseCategory(name string) (dialect.Category, bool) {
+func ParseCategory(name string) (nodeoshttp.Category, bool) {
 	i := slices.Index(categoryNames[:], name)
 	return 1 << max(i, 0), i >= 0
 }
 
 // CategoryNames returns the names of categories with a space between them, all for all of them,
 // as nodeos' log has them.
-func CategoryNames(c dialect.Category) string {
-	if c == dialect.All {
+func CategoryNames(c nodeoshttp.Category) string {
+	if c == nodeoshttp.All {
 		return "all"
 	}
 	var names []string
@@ -74,7 +74,7 @@ func CategoryNames(c dialect.Category) string {
 
 // CategoryPlugin returns the plugin that must be loaded for the endpoints of a
 // category, as nodeos demands it.
-func CategoryPlugin(c dialect.Category) string {
+func CategoryPlugin(c nodeoshttp.Category) string {
 	switch c {
 	case DBSize:
 		return "eosio::db_size_api_plugin"
@@ -243,7 +243,7 @@ type Config struct {
 
 	// Forward has another node answer what must reach the chain, of a node that only follows: it appends that
 	// node's answer and returns its status. Nil for a node that answers itself.
-	Forward func(r *dialect.Request, b []byte) (status int, answer []byte, err error)
+	Forward func(r *nodeoshttp.Request, b []byte) (status int, answer []byte, err error)
 }
 
 // API answers the calls. Its methods may be called by all goroutines.
@@ -251,7 +251,7 @@ type API struct {
 	Config
 	codecs codecs
 	heads  headCache
-	apis   func(dialect.Category) []string
+	apis   func(nodeoshttp.Category) []string
 }
 
 // New returns the API of a node.
@@ -267,18 +267,18 @@ func New(c Config) *API {
 
 // Register adds the endpoints that the configuration has an owner for to a server.
 // It is called once.
-func (a *API) Register(s *dialect.Server) error {
+func (a *API) Register(s *nodeoshttp.Server) error {
 	a.apis = s.Paths
-	return s.Add(append(a.Calls(), dialect.Endpoint{Path: "/v1/node/get_supported_apis", Category: Node, Hidden: true,
+	return s.Add(append(a.Calls(), nodeoshttp.Endpoint{Path: "/v1/node/get_supported_apis", Category: Node, Hidden: true,
 		Handle: a.supportedAPIs})...)
 }
 
 // Calls returns the endpoints that the configuration has an owner for, but for the
 // list of them.
-func (a *API) Calls() []dialect.Endpoint {
-	var list []dialect.Endpoint
+func (a *API) Calls() []nodeoshttp.Endpoint {
+	var list []nodeoshttp.Endpoint
 	for _, c := range a.calls() {
-		list = append(list, dialect.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus,
+		list = append(list, nodeoshttp.Endpoint{Path: c.path, Category: c.category, Text: c.category == Prometheus,
 			Waits: c.waits, Handle: a.handler(c)})
 	}
 	if a.Traces != nil {
@@ -289,7 +289,7 @@ func (a *API) Calls() []dialect.Endpoint {
 
 func (q operator) metrics(b []byte) ([]byte, error) { return q.api.Metrics(b), nil }
 
-func (a *API) supportedAPIs(r *dialect.Request, b []byte) (int, []byte) {
+func (a *API) supportedAPIs(r *nodeoshttp.Request, b []byte) (int, []byte) {
 	list := a.apis(r.Categories)
 	slices.Sort(list)
 	b = variant.AppendList(append(b, `{"apis":`...), list, func(b []byte, s *string) []byte {

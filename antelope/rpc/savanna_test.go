@@ -9,7 +9,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/feature"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
 	"tarn/store"
 )
@@ -24,7 +24,7 @@ func TestAnswersAreSpringsOnceSavannaIsActive(t *testing.T) {
 	must(t, err)
 	c := p.Chain(0)
 	n := &node{t: t, config: rpc.Config{Chain: c, Blocks: &memoryLog{}, Features: features, MaxResponseTime: -1}}
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	for _, x := range []struct{ pending, state, none string }{
 		{`"pending":null,`, `"active_schedule":{"version":1,`, `Could not find reversible block: 99999`},
 		{`"pending":{"version":1,"producers":[]},`, `"active_schedule":{"version":0,"producers":[]}`, `Could not find block: 99999`},
@@ -60,7 +60,7 @@ func TestSchedulesAreThoseOfTheBlockThatIsBeingMade(t *testing.T) {
 		Promoted: true,
 	}
 	n.config.Schedules = func() *consensus.Schedules { return next }
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	_, of := n.ask("/v1/chain/get_producer_schedule", "")
 	for _, want := range []string{`"active":{"version":7,`, `"pending":{"version":8,`, `"proposed":null`} {
 		if !strings.Contains(of, want) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -124,15 +124,15 @@ func (n *node) rowsOf(members string) (int, string) {
 }
 
 func TestRowsOfTablesPrintAsNodeosPrintsThem(t *testing.T) {
-	tablesNode(t).start(dialect.Options{}).play("table_rows.txt")
+	tablesNode(t).start(nodeoshttp.Options{}).play("table_rows.txt")
 }
 
 func TestScopesAreListedInBothDirections(t *testing.T) {
-	tablesNode(t).start(dialect.Options{}).play("table_scopes.txt")
+	tablesNode(t).start(nodeoshttp.Options{}).play("table_scopes.txt")
 }
 
 func TestBalancesAndStatistics(t *testing.T) {
-	tablesNode(t).start(dialect.Options{}).play("balances.txt")
+	tablesNode(t).start(nodeoshttp.Options{}).play("balances.txt")
 }
 
 // Whoever asks for more after the time was up gets the rows that are left, each
@@ -140,7 +140,7 @@ func TestBalancesAndStatistics(t *testing.T) {
 func TestPagesAreWholeWhenTheTimeIsUp(t *testing.T) {
 	n := tablesNode(t)
 	n.config.MaxResponseTime = time.Hour
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	seen, next := 0, "0"
 	for next != "" {
 		_, got := n.rowsOf(`"time_limit_ms":0,"lower_bound":"` + next + `"`)
@@ -158,7 +158,7 @@ func TestPagesAreWholeWhenTheTimeIsUp(t *testing.T) {
 
 func TestNumbersOfAllSizesAreReadAlike(t *testing.T) {
 	n := tablesNode(t)
-	n.start(dialect.Options{})
+	n.start(nodeoshttp.Options{})
 	for bound, want := range map[string]int{
 		"": 200, "0": 200, "0x": 200, "-": 200, "-1": 200, "017": 200, "-0xff": 200, strings.Repeat("9", 1000): 200,
 		"-+5": 500, "+5": 500, "--5": 500, "08": 500, "0xg": 500, "1_0": 500, " 1": 500, strings.Repeat("9", 1001): 500,

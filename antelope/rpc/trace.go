@@ -11,7 +11,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/exception"
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -32,9 +32,9 @@ type Traces interface {
 
 // traceEndpoints are the calls of trace_api_plugin. What is wrong with a request they say
 // in their own words (Leap: trace_api_plugin.cpp).
-func (a *API) traceEndpoints() []dialect.Endpoint {
+func (a *API) traceEndpoints() []nodeoshttp.Endpoint {
 	const prefix = "/v1/trace_api/"
-	return []dialect.Endpoint{
+	return []nodeoshttp.Endpoint{
 		{Path: prefix + "get_block", Category: TraceAPI, Handle: a.traces(prefix+"get_block", traces.blockTrace)},
 		{Path: prefix + "get_transaction_trace", Category: TraceAPI,
 			Handle: a.traces(prefix+"get_transaction_trace", traces.transactionTrace)},
@@ -49,8 +49,8 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.text }
 
-func (a *API) traces(path string, answer func(q traces, body string, b []byte) ([]byte, error)) dialect.Handler {
-	return func(r *dialect.Request, b []byte) (int, []byte) {
+func (a *API) traces(path string, answer func(q traces, body string, b []byte) ([]byte, error)) nodeoshttp.Handler {
+	return func(r *nodeoshttp.Request, b []byte) (int, []byte) {
 		q := query{ctx: r.Context, api: a, take: r.Take}
 		out, err := answer(traces{&q}, r.Body, b)
 		var refused refusal
@@ -61,7 +61,7 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 		case errors.As(err, &refused):
 			return refused.code, append(appendFault(b, refused.code, refused.text, 0, "", ""), `]}}`...)
 		case errors.As(err, &busy):
-			return Faults(b, dialect.TooManyBytes, busy.Bytes)
+			return Faults(b, nodeoshttp.TooManyBytes, busy.Bytes)
 		}
 		err = a.public(path, err)
 		a.Log.Debug("exception while processing a request", "path", path, "error", err)

@@ -14,12 +14,12 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
-	"tarn/antelope/integrity"
+	"tarn/antelope/logcheck"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 	"tarn/store"
 	"tarn/store/page"
 	"tarn/store/revision"
@@ -41,7 +41,7 @@ func springBlocks(t *testing.T) (list []springBlock) {
 		}
 		return b
 	}
-	for line := range strings.Lines(string(reference.Read(t, "savanna/deep-mind.log.gz"))) {
+	for line := range strings.Lines(string(refdata.Read(t, "savanna/deep-mind.log.gz"))) {
 		x := springBlock{block: new(types.SignedBlock)}
 		var r *serial.Reader
 		switch f := strings.Fields(line); f[1] {
@@ -256,8 +256,8 @@ func checkLog(t *testing.T, o ship.Options, blocks []springBlock) {
 	verify := func() (found []string) {
 		t.Helper()
 		counts, err := ship.Verify(ship.VerifyOptions{Dir: o.Dir, Retained: o.Dir, Archive: o.Dir,
-			Reporter: integrity.Reporter{
-				Found: func(f integrity.Finding) { found = append(found, f.String()) },
+			Reporter: logcheck.Reporter{
+				Found: func(f logcheck.Finding) { found = append(found, f.String()) },
 				Read:  func(int64) error { return nil },
 			}})
 		if err != nil || counts.Files != 3 {

@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // randomRows puts random rows into a state.
@@ -302,7 +302,7 @@ func TestTheReservedPermissionSharesTheUsageOfTheNextOne(t *testing.T) {
 }
 
 func TestProgressIsReportedAndMayEndTheWork(t *testing.T) {
-	b := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
+	b := refdata.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 	must(t, err)
 	d := newDatabase(t)

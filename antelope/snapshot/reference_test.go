@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 	"tarn/internal/scratch"
 	"tarn/store"
 	"tarn/store/engine"
@@ -100,10 +100,10 @@ func writeAs(t *testing.T, v *state.View, head consensus.Head, o snapshot.Option
 
 func TestReferenceSnapshotsOfAllVersionsAreTheSameState(t *testing.T) {
 	const want = "68a9a3578db546fa17d4fa4904c284a9fa5f5f2aef3b8aa18a331add97447b03"
-	newest := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
+	newest := refdata.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	for version := uint32(2); version <= 6; version++ {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
-			b := reference.Read(t, fmt.Sprintf("leap-snapshots/snap_v%d.bin.gz", version))
+			b := refdata.Read(t, fmt.Sprintf("leap-snapshots/snap_v%d.bin.gz", version))
 			r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 			must(t, err)
 			id, err := snapshot.ChainID(r)
@@ -126,7 +126,7 @@ func TestReferenceSnapshotsOfAllVersionsAreTheSameState(t *testing.T) {
 }
 
 func TestEveryEngineHoldsTheSameState(t *testing.T) {
-	b := reference.Read(t, "leap-snapshots/snap_v6.bin.gz")
+	b := refdata.Read(t, "leap-snapshots/snap_v6.bin.gz")
 	for _, kind := range []engine.Kind{engine.LevelDB, engine.Pebble, engine.Badger} {
 		r, err := snapshot.NewReader(bytes.NewReader(b), int64(len(b)))
 		must(t, err)
@@ -145,7 +145,7 @@ func TestReferenceSnapshotsPrintAsTheOriginalPrintsThem(t *testing.T) {
 		"snap_v6.bin.gz":            "b00c5d050fa67c5bff7a54c54928862464c8411b6b8e67b86ae64235d3409669",
 		"snap_v2_prod_sched.bin.gz": "d0d80433f2a6dfbf82f7d7f189d51ec0741a78e3910ff45fdf7aa71c054426b3",
 	} {
-		view, head := load(t, reference.Read(t, "leap-snapshots/"+name))
+		view, head := load(t, refdata.Read(t, "leap-snapshots/"+name))
 		var out bytes.Buffer
 		must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, snapshot.Options{}))
 		sum := sha256.Sum256(out.Bytes())
@@ -163,8 +163,8 @@ func TestReferenceRowsAreTheOnesOfTheJSON(t *testing.T) {
 			Rows []any
 		}
 	}
-	must(t, json.Unmarshal(reference.Read(t, "leap-snapshots/snap_v6.json.gz"), &want))
-	view, head := load(t, reference.Read(t, "leap-snapshots/snap_v6.bin.gz"))
+	must(t, json.Unmarshal(refdata.Read(t, "leap-snapshots/snap_v6.json.gz"), &want))
+	view, head := load(t, refdata.Read(t, "leap-snapshots/snap_v6.bin.gz"))
 	var out bytes.Buffer
 	must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, snapshot.Options{}))
 	var got map[string]json.RawMessage
@@ -185,7 +185,7 @@ func TestReferenceRowsAreTheOnesOfTheJSON(t *testing.T) {
 }
 
 func TestASnapshotSurvivesLoadingAndWriting(t *testing.T) {
-	view, head := load(t, reference.Read(t, "leap-snapshots/snap_v2_prod_sched.bin.gz"))
+	view, head := load(t, refdata.Read(t, "leap-snapshots/snap_v2_prod_sched.bin.gz"))
 	first := write(t, view, head)
 	view, head = load(t, first)
 	if second := write(t, view, head); !bytes.Equal(first, second) {
@@ -195,7 +195,7 @@ func TestASnapshotSurvivesLoadingAndWriting(t *testing.T) {
 
 // nodeos reads the list of functions as a set: its order in a snapshot means nothing.
 func TestTheOrderOfASnapshotsFunctionsMeansNothing(t *testing.T) {
-	want := reference.Read(t, "wax/snap_v6.bin.gz")
+	want := refdata.Read(t, "wax/snap_v6.bin.gz")
 	at, next := bytes.Index(want, []byte("\x08__addtf3")), bytes.Index(want, []byte("\x08__multf3"))
 	if at < 0 || next < 0 {
 		t.Fatal("the snapshot has no such functions")

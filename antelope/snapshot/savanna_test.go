@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tarn/antelope/snapshot"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // springHash is what Spring's tests have for the reference chain, whatever version of snapshot it
@@ -15,7 +15,7 @@ const springHash = "74af93c55cb9a02ac812c4ee48477c1bcbb0d179808c370f623b370cb255
 
 // Snapshots of all versions give the file that Spring writes, its hash and its JSON.
 func TestReferenceSnapshotsAreWrittenAsSpringWritesThem(t *testing.T) {
-	newest := reference.Read(t, "savanna/snap_v8.bin.gz")
+	newest := refdata.Read(t, "savanna/snap_v8.bin.gz")
 	files := []string{"savanna/snap_v8.bin.gz"}
 	for version := 2; version <= 6; version++ {
 		files = append(files, fmt.Sprintf("leap-snapshots/snap_v%d.bin.gz", version))
@@ -23,7 +23,7 @@ func TestReferenceSnapshotsAreWrittenAsSpringWritesThem(t *testing.T) {
 	spring := snapshot.Options{Version: snapshot.SpringVersion}
 	for _, name := range files {
 		t.Run(name, func(t *testing.T) {
-			view, head := load(t, reference.Read(t, name))
+			view, head := load(t, refdata.Read(t, name))
 			hash, err := snapshot.Hash(view, head, spring)
 			if err != nil || hash.String() != springHash {
 				t.Errorf("integrity hash %s, %v", hash, err)
@@ -33,7 +33,7 @@ func TestReferenceSnapshotsAreWrittenAsSpringWritesThem(t *testing.T) {
 			}
 			var out bytes.Buffer
 			must(t, snapshot.Export(snapshot.NewJSON(&out), view, head, spring))
-			if want := reference.Read(t, "savanna/snap_v8.bin.json.gz"); !bytes.Equal(out.Bytes(), want) {
+			if want := refdata.Read(t, "savanna/snap_v8.bin.json.gz"); !bytes.Equal(out.Bytes(), want) {
 				t.Errorf("another JSON")
 			}
 		})
@@ -44,7 +44,7 @@ func TestReferenceSnapshotsAreWrittenAsSpringWritesThem(t *testing.T) {
 // has written it.
 func TestASnapshotOfSpringSurvivesLoadingAndWriting(t *testing.T) {
 	const hash = "302d0af364c3567b898ddc137ed30c9fc94e5690004981c50fead1502846ab37"
-	b := reference.Read(t, "savanna/consensus_blockchain/snapshot.gz")
+	b := refdata.Read(t, "savanna/consensus_blockchain/snapshot.gz")
 	view, head := load(t, b)
 	if head.BlockNum != 10 || !head.IsProper() {
 		t.Errorf("block %d, proper: %t", head.BlockNum, head.IsProper())

@@ -17,7 +17,7 @@ import (
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 var seedFlag = flag.Uint64("tracelog.seed", 1, "of random damage; 0 for a new one")
@@ -65,7 +65,7 @@ func TestDamagedTracesAreNotThoseOfAnotherBlock(t *testing.T) {
 	}
 	t.Logf("-tracelog.seed=%d", s)
 	r := rand.New(rand.NewPCG(s, 1))
-	dir, blocks := reference.Path(t, "history-sample"), t.TempDir()
+	dir, blocks := refdata.Path(t, "history-sample"), t.TempDir()
 	for _, name := range []string{"blocks.log", "blocks.index"} {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err == nil {

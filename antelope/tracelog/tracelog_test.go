@@ -16,7 +16,7 @@ import (
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // replay lets a history record every block of the sample's block log.
@@ -103,7 +103,7 @@ func copyTraces(t *testing.T, dir string) string {
 // A replay records what nodeos recorded when it made the chain, and nodeos' own files
 // answer as ours do; a chain that is told again over them leaves them as they are.
 func TestOursAndNodeosFilesAnswerTheSame(t *testing.T) {
-	dir := reference.Path(t, "history-sample")
+	dir := refdata.Path(t, "history-sample")
 	ours := open(t, tracelog.Options{Files: slicefile.Options{Dir: t.TempDir()}})
 	replay(t, dir, ours)
 	last := ours.Stats().Head
@@ -128,7 +128,7 @@ func TestOursAndNodeosFilesAnswerTheSame(t *testing.T) {
 
 // Where there can be no index, files are looked through, as long as somebody waits for it.
 func TestWithoutAnIndexTransactionsAreFoundInTheFiles(t *testing.T) {
-	dir, folder := reference.Path(t, "history-sample"), t.TempDir()
+	dir, folder := refdata.Path(t, "history-sample"), t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "trace_find_0000000020"), []byte("in the way"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func contents(t *testing.T, dir string) map[string][]byte {
 
 // Slices are compressed and removed when nodeos would, and answers stay the same.
 func TestSlicesAreCompressedAndRemovedWhenNodeosDoes(t *testing.T) {
-	dir := reference.Path(t, "history-sample")
+	dir := refdata.Path(t, "history-sample")
 	plain := open(t, tracelog.Options{Files: slicefile.Options{Dir: t.TempDir()}})
 	replay(t, dir, plain)
 	defer plain.Close()
@@ -250,7 +250,7 @@ func TestSlicesAreCompressedAndRemovedWhenNodeosDoes(t *testing.T) {
 // Blocks that were not recorded, because the plugin was off, are recorded in a replay, and
 // their transactions are found.
 func TestAReplayFillsWhatIsMissing(t *testing.T) {
-	dir := reference.Path(t, "history-sample")
+	dir := refdata.Path(t, "history-sample")
 	folder := copyTraces(t, dir)
 	for _, kind := range []string{"", "index_", "trx_id_"} {
 		if err := os.RemoveAll(filepath.Join(folder, "trace_"+kind+"0000000060-0000000080.log")); err != nil {
@@ -273,7 +273,7 @@ func TestAReplayFillsWhatIsMissing(t *testing.T) {
 
 // Whoever cannot take the memory gets his error, and nothing is read.
 func TestMemoryIsAskedForFirst(t *testing.T) {
-	dir := reference.Path(t, "history-sample")
+	dir := refdata.Path(t, "history-sample")
 	h := open(t, tracelog.Options{Files: slicefile.Options{Dir: copyTraces(t, dir)}})
 	defer h.Close()
 	full := errors.New("full")

@@ -7,7 +7,7 @@ import (
 
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 func TestReferenceBlockLogsDecodeAndEncodeToTheSameBytes(t *testing.T) {
@@ -20,7 +20,7 @@ func TestReferenceBlockLogsDecodeAndEncodeToTheSameBytes(t *testing.T) {
 		{"leap-snapshots/prod_sched/blocks.log", "", "00000005dd38165230d1217f"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			log := reference.Read(t, c.name)
+			log := refdata.Read(t, c.name)
 			r := serial.NewReader(log)
 			if v := r.Uint32(); v != 2 {
 				t.Fatalf("version %d", v)

@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // wire is what every type of the protocol can do, by its pointer.
@@ -195,7 +195,7 @@ func TestAFailedDeferredTraceHasNoneItself(t *testing.T) {
 }
 
 func TestReferenceTracesDecodeAndEncodeToTheSameBytes(t *testing.T) {
-	log := reference.Read(t, "deep-mind.log")
+	log := refdata.Read(t, "deep-mind.log")
 	traces, actions := 0, 0
 	for _, line := range strings.Split(string(log), "\n") {
 		words := strings.Fields(line)
@@ -232,7 +232,7 @@ func TestReferenceTracesDecodeAndEncodeToTheSameBytes(t *testing.T) {
 }
 
 func TestReferenceTransactionsHaveTheirIDs(t *testing.T) {
-	log := reference.Read(t, "deep-mind.log")
+	log := refdata.Read(t, "deep-mind.log")
 	found := 0
 	for _, line := range strings.Split(string(log), "\n") {
 		words := strings.Fields(line)

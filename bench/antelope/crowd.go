@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 	"tarn/bench/suite"
 )
@@ -21,7 +21,7 @@ type crowd struct {
 	last   uint32 // block of the chain that is fetched
 
 	mu    sync.Mutex
-	peers []*peer.Peer
+	peers []*lightpeer.Peer
 	bytes int64 // that had come when it began
 	first map[uint32]time.Time
 	seen  suite.Sight
@@ -50,12 +50,12 @@ func (n *Network) Crowd(ctx context.Context, node, source suite.Node, peers, fet
 }
 
 // hello connects to a node as a peer that has all blocks.
-func hello(ctx context.Context, node suite.Node) (*peer.Peer, error) {
+func hello(ctx context.Context, node suite.Node) (*lightpeer.Peer, error) {
 	i, err := getInfo(ctx, node.URL)
 	if err != nil {
 		return nil, err
 	}
-	p, err := peer.Dial(ctx, node.Peers, i.ChainID)
+	p, err := lightpeer.Dial(ctx, node.Peers, i.ChainID)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ const again = 20 * time.Millisecond
 
 // whole counts a chain, and asks for the next. That fails only if the peer is gone, which
 // is seen where it listens.
-func (c *crowd) whole(p *peer.Peer) {
+func (c *crowd) whole(p *lightpeer.Peer) {
 	c.mu.Lock()
 	c.seen.Chains++
 	c.mu.Unlock()
@@ -249,7 +249,7 @@ func (n *Network) frames(ctx context.Context, url string, seed uint64, count int
 }
 
 func sendAll(
-	ctx context.Context, p *peer.Peer, frames [][]byte, inBlocks <-chan int, ended <-chan error,
+	ctx context.Context, p *lightpeer.Peer, frames [][]byte, inBlocks <-chan int, ended <-chan error,
 ) (taken int, took time.Duration, err error) {
 	begin := time.Now()
 	last := begin

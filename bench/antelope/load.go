@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 	"tarn/bench/suite"
 )
@@ -130,7 +130,7 @@ func (c *pacer) drain(ctx context.Context, sent int, ended <-chan error) error {
 
 // sendSteadily sends the transfers of a load, and says how many.
 func (n *Network) sendSteadily(
-	ctx context.Context, p *peer.Peer, url string, o suite.Load, ended <-chan error,
+	ctx context.Context, p *lightpeer.Peer, url string, o suite.Load, ended <-chan error,
 ) (sent int, err error) {
 	traffic, err := n.traffic(o.Seed)
 	if err != nil {

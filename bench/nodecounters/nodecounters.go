@@ -1,9 +1,9 @@
-// Package causes asks a node what it writes, and why: the counters of bytes in the metrics
+// Package nodecounters asks a node what it writes, and why: the counters of bytes in the metrics
 // that it serves as Prometheus' text.
 //
 // It owns those counters' names. It only asks, and believes what it is told: the kernel's
 // count stands beside it elsewhere.
-package causes
+package nodecounters
 
 import (
 	"bufio"

@@ -32,7 +32,7 @@ import (
 	"tarn/bench/subject"
 	"tarn/bench/suite"
 	"tarn/internal/loopback"
-	"tarn/opera/traffic"
+	"tarn/opera/loadgen"
 	"tarn/store/vfs"
 )
 
@@ -43,13 +43,13 @@ const (
 )
 
 // Shape is what a chain is made of.
-type Shape = traffic.Shape
+type Shape = loadgen.Shape
 
 // Network is a chain of a shape, in a folder of made chains.
 type Network struct {
 	shape    Shape
-	accounts *traffic.Accounts
-	made     traffic.Contracts
+	accounts *loadgen.Accounts
+	made     loadgen.Contracts
 	cache    string
 	dir      string // of this chain
 	chain    record.Chain
@@ -60,8 +60,8 @@ func New(cache string, s Shape) (*Network, error) {
 	name := fmt.Sprintf("opera-%d-%d-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers, s.PerEvent, s.Slots)
 	n := &Network{shape: s, cache: cache, dir: filepath.Join(cache, name)}
 	var err1, err2 error
-	n.accounts, err1 = traffic.NewAccounts(s.Seed, s.Accounts)
-	n.made, err2 = traffic.NewContracts()
+	n.accounts, err1 = loadgen.NewAccounts(s.Seed, s.Accounts)
+	n.made, err2 = loadgen.NewContracts()
 	return n, errors.Join(err1, err2)
 }
 
@@ -71,7 +71,7 @@ func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, e
 		return n.chain, nil
 	}
 	about := fmt.Sprintf("%d accounts, %d transfers and calls, and %d fresh slots",
-		n.shape.Accounts, n.shape.Transfers, n.shape.Slots*traffic.SlotsEach)
+		n.shape.Accounts, n.shape.Transfers, n.shape.Slots*loadgen.SlotsEach)
 	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.found, Make: n.make}.Chain(ctx, tell)
 	if err == nil {
 		n.chain = made
@@ -86,7 +86,7 @@ func (n *Network) make(ctx context.Context, part string) error {
 		return err
 	}
 	path := filepath.Join(dir, eventsFile)
-	made, err := traffic.Make(ctx, path, part, n.shape)
+	made, err := loadgen.Make(ctx, path, part, n.shape)
 	if err != nil {
 		return err
 	}

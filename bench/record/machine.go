@@ -22,7 +22,7 @@ type Machine struct {
 }
 
 // Setting is one of the kernel's that changes what is measured; what this machine does
-// not say is "not told".
+// not say is "unknown".
 type Setting struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -61,30 +61,30 @@ func Describe(dir string) Machine {
 func told(name string) string {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return "not told"
+		return "unknown"
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	return cmp.Or(strings.TrimSpace(line), "not told")
+	return cmp.Or(strings.TrimSpace(line), "unknown")
 }
 
 func swap() string {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
-		return "not told"
+		return "unknown"
 	}
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, "SwapTotal:"); ok {
 			return strings.TrimSpace(value)
 		}
 	}
-	return "not told"
+	return "unknown"
 }
 
 // mitigations names those against faults of processors that are on.
 func mitigations() string {
 	names, err := filepath.Glob("/sys/devices/system/cpu/vulnerabilities/*")
 	if err != nil || len(names) == 0 {
-		return "not told"
+		return "unknown"
 	}
 	var on []string
 	for _, name := range names {

@@ -3,7 +3,11 @@ package report
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
+
+	"tarn/bench/record"
+	"tarn/internal/figures"
 )
 
 // The measures of a chart, in pixels; lengths of bars are in hundredths of its width, so that a
@@ -152,4 +156,62 @@ func (c chart) inline() string {
 	shapes, high := c.body()
 	return fmt.Sprintf(`<svg class="chart" role="img" aria-label="%s" width="100%%" height="%d">`+"\n%s</svg>",
 		html.EscapeString(c.title), high, shapes)
+}
+
+// charted are the metrics that a suite's chart shows: one of each part that has it.
+func charted(s record.Suite) []record.Metric {
+	i := max(0, slices.IndexFunc(s.Metrics, func(m record.Metric) bool { return m.Name == s.Chart.Metric }))
+	first := s.Metrics[i]
+	return figures.Only(s.Metrics, func(m record.Metric) bool { return m.Name == first.Name && m.Unit == first.Unit })
+}
+
+// chartScale is one for all values of a chart.
+func chartScale(r *record.Run, s record.Suite) scale {
+	greatest := 0.0
+	for _, m := range charted(s) {
+		greatest = max(greatest, greatestMedian(r, s.Name, m))
+	}
+	return scaleOf(charted(s)[0].Unit, greatest)
+}
+
+// chartOf is the chart of a suite: a bar for each subject, in a group for each part.
+func chartOf(r *record.Run, s record.Suite) chart {
+	c, metrics, scale := chart{title: charts(s)}, charted(s), chartScale(r, s)
+	names := labels(r.Subjects)
+	for _, m := range metrics {
+		g := group{label: m.Part}
+		for i, x := range r.Subjects {
+			e := record.Estimated(r.Values(s.Name, x.Name, m.Key()))
+			b := bar{label: names[i], colour: i, none: e.N == 0, value: "no value"}
+			if !b.none {
+				b.length, b.least, b.most, b.value = e.Median, e.Least, e.Most, scale.written(e.Median)
+			}
+			g.bars = append(g.bars, b)
+		}
+		c.groups = append(c.groups, g)
+	}
+	if len(metrics) == 1 {
+		for _, a := range s.Chart.Articles {
+			b := bar{label: a.Name, colour: ofArticle, length: a.Value, value: scale.written(a.Value)}
+			c.groups[0].bars = append(c.groups[0].bars, b)
+		}
+	}
+	return c
+}
+
+// caption says how a chart is read, and what its bars of the articles are, if it has any.
+func caption(r *record.Run, s record.Suite) []string {
+	better := "Less is better."
+	if charted(s)[0].More {
+		better = "More is better."
+	}
+	rounds := "Medians; a thin line goes from the lowest round to the highest. "
+	if r.Rounds(s.Name) == 1 {
+		rounds = "One round. "
+	}
+	all := []string{rounds + better}
+	if len(s.Chart.Articles) > 0 && len(charted(s)) == 1 {
+		all = append(all, "Dashed: the articles' own machine and live network; compare ratios, not values.")
+	}
+	return all
 }

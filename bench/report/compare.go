@@ -17,7 +17,7 @@ func Compare(a, b *record.Run) (all []figures.Table) {
 	for _, s := range a.Suites {
 		t := figures.Table{Title: s.Name,
 			Head: []string{"subject", "value", "unit", "before", "after", "difference", "p", "n"},
-			How: "Medians of two runs; a difference that may be an accident (two-sided Mann-Whitney U test, p above " +
+			How: "Medians of two runs; a difference that is not significant (two-sided Mann-Whitney U test, p above " +
 				"0.05) is ~."}
 		for _, x := range a.Subjects {
 			for _, m := range s.Metrics {

@@ -47,7 +47,7 @@ func TestASentenceSaysWhatWasFoundAndHowSure(t *testing.T) {
 		"Transfers answered: best is a with 100/s; last is b with 200/s, 2.00 times as much.": measured(false, alone, six(100), six(200)),
 		"Transfers answered: best is b with 200/s; last is a with 100/s (too few pairs to conclude anything).": measured(true, alone,
 			[]float64{100}, []float64{200}),
-		"Transfers answered: best is b with 103/s; last is a with 102/s, 1.00 times as much (the difference may be an accident).": measured(true, alone,
+		"Transfers answered: best is b with 103/s; last is a with 102/s, 1.00 times as much (the difference is not significant).": measured(true, alone,
 			[]float64{100, 101, 102, 103, 104, 105}, []float64{105, 104, 103, 102, 103, 100}),
 		"Transfers answered: of 2 parts, best is a in 1, b in 1.": measured(true, []string{"one", "two"}, six(200), six(100)),
 		"Transfers answered: of a, in 2 parts.":                   measured(true, []string{"one", "two"}, six(200)),

@@ -46,12 +46,19 @@ func runPage(r *record.Run) page {
 	failed := slices.DeleteFunc([]figures.Table{lost(r)}, func(t figures.Table) bool { return len(t.Rows) == 0 })
 	return page{
 		Title: "What a node costs",
-		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds whose order " +
-			"turns. Units are decimal: 1 KB is 1000 bytes, 1 MB is 1000 KB.",
-			fmt.Sprintf("The run: %s, in %.0f s.", r.Ended, r.Seconds)},
+		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds; every " +
+			"other round has the reverse order. Units are decimal: 1 KB is 1000 bytes, 1 MB is 1000 KB.", ending(r)},
 		Findings: findings(r), Tables: failed, Plots: runPlots(r), Notes: Notes(r), Subjects: r.Subjects,
 		Settings: r.Machine.Settings, Lives: lives(r), Commands: commands(r),
 	}
+}
+
+// ending says whether all was measured, and in what time.
+func ending(r *record.Run) string {
+	if r.Ended == record.EndWhole {
+		return fmt.Sprintf("The run is complete; it took %.0f s.", r.Seconds)
+	}
+	return fmt.Sprintf("The run is incomplete (%s); it took %.0f s.", r.Ended, r.Seconds)
 }
 
 // lives are the tables of all single values.
@@ -84,7 +91,7 @@ func livesOf(r *record.Run, suite string, part record.Suite) figures.Table {
 				row = append(row, figures.None)
 			}
 		}
-		pair := "counts"
+		pair := "used"
 		if l.Unsteady {
 			pair = "another speed"
 		}

@@ -50,3 +50,12 @@ func TestPicturesAreWholeDocumentsInBothSchemes(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// The page's script draws curves in the colours of the bars.
+func TestTheScriptHasTheColoursOfTheSchemes(t *testing.T) {
+	for _, s := range []scheme{light(), dark()} {
+		if list := s.name + `: ["` + strings.Join(s.subjects[:], `", "`) + `"]`; !strings.Contains(pageScript, list) {
+			t.Errorf("page.js has other colours than %s", list)
+		}
+	}
+}

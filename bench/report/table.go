@@ -147,7 +147,7 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figures.Table, mo
 	t = figures.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
 	if part.How != "" { // of further parts it is the same
 		t.How = "How many times the value of " + first + ": the median of the pairs, each measured in one round, " +
-			"then the range that holds it with 95 %. " +
+			"then its 95 % confidence interval. " +
 			"Brackets show the lowest and the highest of too few pairs to conclude anything."
 	}
 	estimates := make([][]record.Estimate, 0, len(r.Subjects))
@@ -228,7 +228,7 @@ func Notes(r *record.Run) []string {
 			"The nodes' folder is in memory: nothing was written to a disk, and the bytes written mean nothing.")
 	}
 	if r.Ended != record.EndWhole {
-		notes = append(notes, "The run is not whole: "+r.Ended+".")
+		notes = append(notes, "The run is incomplete: "+r.Ended+".")
 	}
 	for _, l := range r.Left {
 		notes = append(notes, "Left out: "+l+".")
@@ -262,7 +262,7 @@ func Notes(r *record.Run) []string {
 		fmt.Sprintf("The chain: %s, seed %d, %s accounts, %s transfers, %s blocks, %s MB; sha256 of its blocks %s.",
 			c.Protocol, c.Seed, figures.Count(float64(c.Accounts)), figures.Count(float64(c.Transfers)),
 			figures.Count(float64(c.Blocks)), figures.Megabytes(c.Bytes), c.SHA256),
-		"What a disk itself writes more (amplification) is not in any figure.")
+		"Write amplification inside the disk is not included.")
 }
 
 // WriteText writes a run for a terminal, as Markdown.

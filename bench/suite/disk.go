@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"tarn/bench/causes"
 	"tarn/bench/load"
+	"tarn/bench/nodecounters"
 	"tarn/bench/record"
 	"tarn/internal/figures"
 )
@@ -34,7 +34,8 @@ func diskSuite() Suite {
 		Name: Disk,
 		How: "Transfers at a steady rate over HTTP, then the end of the process. A year is the bytes per second " +
 			"while it serves, and what is written at the end (a checkpoint) once in the time that lies between " +
-			"checkpoints. The device's bytes are those of the whole disk, whoever wrote them, its end included.",
+			"checkpoints. The years are those of a disk rated for --tbw terabytes. The device's bytes are those of " +
+			"the whole disk, whoever wrote them, the end of the process included.",
 		Article: "writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, " +
 			"E6, E8, W5, W6)",
 		Time:    "--for",
@@ -57,8 +58,8 @@ func diskSuite() Suite {
 func diskFollowSuite() Suite {
 	return Suite{
 		Name: DiskFollow,
-		How: "As `disk`, of a node that makes no blocks: the transfers are sent to the source, another node, " +
-			"which it follows, and has all blocks of at the end. Both share the processors.",
+		How: "As `disk`, of a node that makes no blocks: the transfers are sent to another node, the source. The " +
+			"measured node follows the source, and must have all its blocks at the end. Both share the processors.",
 		Article: "the same, of a node that others make the blocks for",
 		Time:    "--for",
 		Disk:    "the chain, twice, and what is written",
@@ -87,7 +88,7 @@ func diskOptions(o *record.Options) []Option {
 		{"for", "how long disk and disk-follow take in each round", Seconds{&o.For}, nil},
 		{"checkpoint-every", "time between checkpoints that the projection to a year assumes", Seconds{&o.Between},
 			wrongIf(!(o.Between > 0), "%g s between checkpoints: above 0", o.Between)},
-		{"tbw", "terabytes that the disk is rated to be written, for the years that it lasts in disk and disk-follow; 0: not told", &o.Rating,
+		{"tbw", "terabytes that the disk is rated for, for the years that it lasts in disk and disk-follow; 0: unknown", &o.Rating,
 			wrongIf(!(o.Rating >= 0), "%g terabytes that the disk is rated for: not below 0", o.Rating)},
 	}
 }
@@ -115,11 +116,11 @@ func (w writing) measured(ctx context.Context, suite string, found *findings) er
 	if err := figures.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
 		return err
 	}
-	var first causes.Told
+	var first nodecounters.Told
 	before := footprintOf(s.dir)
 	result, used, err := w.paced(ctx, func() (err error) {
 		if s.Metrics != "" {
-			first, err = causes.Read(ctx, s.Metrics)
+			first, err = nodecounters.Read(ctx, s.Metrics)
 		}
 		return err
 	})
@@ -190,16 +191,16 @@ func (w writing) paced(ctx context.Context, begin func() error) (*load.Result, c
 }
 
 // toldSince is what a node says it wrote since it said so first, per second of a time.
-func toldSince(ctx context.Context, s *server, first causes.Told, elapsed float64) (causes.Told, error) {
+func toldSince(ctx context.Context, s *server, first nodecounters.Told, elapsed float64) (nodecounters.Told, error) {
 	if s.Metrics == "" {
-		return causes.Told{}, nil
+		return nodecounters.Told{}, nil
 	}
-	told, err := causes.Read(ctx, s.Metrics)
+	told, err := nodecounters.Read(ctx, s.Metrics)
 	if err == nil {
 		told, err = told.Since(first)
 	}
 	if err != nil {
-		return causes.Told{}, err
+		return nodecounters.Told{}, err
 	}
 	for _, all := range []map[string]float64{told.State, told.Files} {
 		for name := range all {

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	nats "tarn/fleet/server"
+	nats "tarn/fleet/natsserver"
 	"tarn/internal/loopback"
 )
 

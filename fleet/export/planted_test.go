@@ -3,12 +3,12 @@ package export
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"blocks are written that can be taken back", "order.go", "o.held[n].Revision <= final.Revision", "final.Revision > 0"},
 		{"what a move takes back stays", "order.go", "			o.hold(o.held[:n])\n", "			_ = n\n"},
 		{"what is held is part of a message that goes", "order.go", "		o.held[i] = o.copy(&o.held[i])\n", ""},

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tarn/fleet"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
 	"tarn/internal/loopback"
 	"tarn/store/vfs/memfs"
@@ -21,15 +21,15 @@ import (
 // published is a fleet's stream, and what writes it.
 type published struct {
 	t      *testing.T
-	server *server.Server
+	server *natsserver.Server
 	moves  jetstream.Stream
 	js     jetstream.JetStream
 	writer *fleet.Writer
 }
 
-func publish(t *testing.T, o server.Options) *published {
+func publish(t *testing.T, o natsserver.Options) *published {
 	t.Helper()
-	s, err := server.Start(o)
+	s, err := natsserver.Start(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestAStreamIsExported(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 20))
 	s := newScript(r, 200, 6)
 	list := s.moves(r)
-	p := publish(t, server.Options{Dir: t.TempDir()})
+	p := publish(t, natsserver.Options{Dir: t.TempDir()})
 	half := len(list) / 2
 	p.tell(list[:half]...)
 	o, disk := p.options()
@@ -120,7 +120,7 @@ func TestAnInterruptedExportGoesOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 21))
 	s := newScript(r, 300, 12)
 	list := s.moves(r)
-	p := publish(t, server.Options{Dir: t.TempDir()})
+	p := publish(t, natsserver.Options{Dir: t.TempDir()})
 	o, disk := p.options()
 	sent := 0
 	for _, sets := range []int{1, 3} {
@@ -157,7 +157,7 @@ func TestAServerGoesAway(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 22))
 	s := newScript(r, 200, 12)
 	list := s.moves(r)
-	so := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	so := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
 	p := publish(t, so)
 	o, disk := p.options()
 	o.Stream.InProcess, o.Stream.Servers = nil, []string{"nats://" + so.Listen}
@@ -183,7 +183,7 @@ func TestAStreamHasDroppedWhatFollows(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 23))
 	s := newScript(r, 200, 0)
 	list := s.moves(r)
-	p := publish(t, server.Options{Dir: t.TempDir()})
+	p := publish(t, natsserver.Options{Dir: t.TempDir()})
 	p.tell(list[:len(list)/3]...)
 	o, disk := p.options()
 	o.Until = list[len(list)/3-1].Final.Revision
@@ -246,7 +246,7 @@ func TestADamagedStreamIsAnError(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := publish(t, server.Options{Dir: t.TempDir()})
+			p := publish(t, natsserver.Options{Dir: t.TempDir()})
 			p.tell(list[:len(list)/2]...)
 			damage(p)
 			p.tell(list[len(list)/2+1:]...)

@@ -14,16 +14,16 @@ import (
 	"time"
 
 	"tarn/fleet"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
 )
 
 // Options say which part a process has. [Options.Validate] checks them together.
 type Options struct {
 	Stream        stream.Options
-	Embedded      *server.Options // a NATS server in this process; nil for none
-	Memory        int64           // bytes of blocks that are held for replicas
-	SnapshotEvery time.Duration   // between two states that replicas may begin with; 0 for the default
+	Embedded      *natsserver.Options // a NATS server in this process; nil for none
+	Memory        int64               // bytes of blocks that are held for replicas
+	SnapshotEvery time.Duration       // between two states that replicas may begin with; 0 for the default
 
 	// Replica says that blocks come from the fleet, and from nowhere else.
 	Replica bool
@@ -39,7 +39,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, errors.New("a replica has no NATS server of its own: the node has one, or another machine"))
 	}
 	if o.Embedded != nil {
-		s.InProcess = (*server.Server)(nil) // there will be one
+		s.InProcess = (*natsserver.Server)(nil) // there will be one
 	}
 	if o.Stream.OverHTTP() && !o.Replica {
 		errs = append(errs, errors.New("a node writes snapshots: the path of their folder is expected, not a URL"))
@@ -53,8 +53,8 @@ func (o *Options) Validate() error {
 // Member is a process's part in a fleet, once it has connected. A nil one is of no fleet.
 type Member struct {
 	o        Options
-	nats     *server.Server   // in this process; nil for none
-	follower *stream.Follower // nil for who is no replica
+	nats     *natsserver.Server // in this process; nil for none
+	follower *stream.Follower   // nil for who is no replica
 
 	opened    time.Time
 	publisher atomic.Pointer[stream.Publisher] // nil until it begins
@@ -67,7 +67,7 @@ func Open(o Options, log *slog.Logger) (m *Member, err error) {
 	if o.Embedded != nil {
 		so := *o.Embedded
 		so.Log = log
-		if m.nats, err = server.Start(so); err != nil {
+		if m.nats, err = natsserver.Start(so); err != nil {
 			return nil, err
 		}
 		o.Stream.InProcess = m.nats

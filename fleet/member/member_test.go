@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
-	"tarn/internal/boards"
+	"tarn/internal/grafana"
 	"tarn/internal/loopback"
 	"tarn/serve/exposition"
 )
@@ -16,14 +16,14 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 	for want, o := range map[string]Options{
 		"no NATS server is named":   {Memory: 1, Stream: stream.Options{Name: "a"}},
 		"without memory":            {Stream: stream.Options{Name: "a", Servers: []string{"nats://127.0.0.1:1"}}},
-		"no NATS server of its own": {Replica: true, Embedded: &server.Options{}, Stream: stream.Options{Name: "a"}},
-		"the fleet's name":          {Memory: 1, Embedded: &server.Options{}, Stream: stream.Options{Name: "a b"}},
+		"no NATS server of its own": {Replica: true, Embedded: &natsserver.Options{}, Stream: stream.Options{Name: "a"}},
+		"the fleet's name":          {Memory: 1, Embedded: &natsserver.Options{}, Stream: stream.Options{Name: "a b"}},
 	} {
 		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	good := Options{Memory: 1, Embedded: &server.Options{}, Stream: stream.Options{Name: "a"}}
+	good := Options{Memory: 1, Embedded: &natsserver.Options{}, Stream: stream.Options{Name: "a"}}
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
@@ -45,7 +45,7 @@ func TestNobody(t *testing.T) {
 // Boards and alerts name metrics that members tell.
 func TestMetricsAreThoseOfTheBoard(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	node, err := Open(Options{Memory: 1 << 20, Embedded: &server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)},
+	node, err := Open(Options{Memory: 1 << 20, Embedded: &natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)},
 		Stream: stream.Options{Name: "a"}}, log)
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +67,11 @@ func TestMetricsAreThoseOfTheBoard(t *testing.T) {
 	told := func(name string) (string, bool) {
 		return "GAUGE", strings.Contains(text, "\n"+name+" ") || strings.Contains(text, "\n"+name+"{")
 	}
-	b, err := boards.Read("../../deploy/grafana/tarn-fleet.json")
+	b, err := grafana.Read("../../deploy/grafana/tarn-fleet.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	alerts, err := boards.Alerts("../../deploy/prometheus/alerts.yml")
+	alerts, err := grafana.Alerts("../../deploy/prometheus/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestMetricsAreThoseOfTheBoard(t *testing.T) {
 		t.Errorf("%d metrics of the board, %q of the alerts", len(b.Metrics()), alerts["fleet"])
 	}
 	for _, name := range names {
-		if _, ok := boards.Family(name, told); !ok && strings.HasPrefix(name, "tarn_fleet_") {
+		if _, ok := grafana.Family(name, told); !ok && strings.HasPrefix(name, "tarn_fleet_") {
 			t.Errorf("a board or an alert names %s, which no member tells:\n%s", name, text)
 		}
 	}

@@ -1,9 +1,9 @@
-// Package server runs a NATS server with JetStream in this process: for a node that needs no other
+// Package natsserver runs a NATS server with JetStream in this process: for a node that needs no other
 // machine, and for tests.
 //
 // It owns how such a server is set up, and how it goes on after its disk was full. It listens nowhere unless it is
 // asked to, and then says where.
-package server
+package natsserver
 
 import (
 	"errors"

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tarn/fleet"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/internal/loopback"
 )
 
@@ -40,8 +40,8 @@ func setBack(t *testing.T, o Options) *Follower {
 func TestAServersClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
-	so := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
-	s, err := server.Start(so)
+	so := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	s, err := natsserver.Start(so)
 	if err != nil {
 		t.Fatal(err)
 	}

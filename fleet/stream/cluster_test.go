@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"tarn/fleet"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/internal/loopback"
 )
 
 // cluster is three servers on this machine that keep a stream together.
 type cluster struct {
 	t       *testing.T
-	servers []*server.Server
-	options []server.Options
+	servers []*natsserver.Server
+	options []natsserver.Options
 }
 
 // newCluster starts a cluster whose servers keep what they have in these folders.
@@ -25,7 +25,7 @@ func newCluster(t *testing.T, dirs ...string) *cluster {
 	c := &cluster{t: t}
 	var routes []string
 	for i, dir := range dirs {
-		o := server.Options{Dir: dir, Name: fmt.Sprint("server", i), Listen: loopback.Address(t),
+		o := natsserver.Options{Dir: dir, Name: fmt.Sprint("server", i), Listen: loopback.Address(t),
 			Cluster: loopback.Address(t)}
 		c.options, c.servers, routes = append(c.options, o), append(c.servers, nil), append(routes, "nats://"+o.Cluster)
 	}
@@ -44,7 +44,7 @@ func newCluster(t *testing.T, dirs ...string) *cluster {
 // start starts a server.
 func (c *cluster) start(i int) {
 	c.t.Helper()
-	s, err := server.Start(c.options[i])
+	s, err := natsserver.Start(c.options[i])
 	if err != nil {
 		c.t.Fatal(err)
 	}

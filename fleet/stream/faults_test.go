@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tarn/fleet"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/internal/loopback"
 )
 
@@ -100,8 +100,8 @@ func (w *wire) set(cut bool) {
 func TestCutNetworks(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	r := seeded(t)
-	so := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
-	s, err := server.Start(so)
+	so := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	s, err := natsserver.Start(so)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tarn/fleet"
-	"tarn/fleet/server"
-	"tarn/internal/disk"
+	"tarn/fleet/natsserver"
+	"tarn/internal/loopdisk"
 )
 
 // apartVariable says that a process of tests has mounts of its own.
@@ -29,7 +29,7 @@ func isApart(t *testing.T) bool {
 	if os.Getenv(apartVariable) != "" {
 		return true
 	}
-	if missing := disk.Missing(); missing != "" {
+	if missing := loopdisk.Missing(); missing != "" {
 		t.Skip(missing)
 	}
 	if testing.Short() {
@@ -49,9 +49,9 @@ func isApart(t *testing.T) bool {
 	return false
 }
 
-func newDisk(t *testing.T, size int64) *disk.Disk {
+func newDisk(t *testing.T, size int64) *loopdisk.Disk {
 	t.Helper()
-	d, err := disk.New(t.TempDir(), size)
+	d, err := loopdisk.New(t.TempDir(), size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func fillTheOnlyServer(t *testing.T, r *rand.Rand, memory int64) {
 	d := newDisk(t, 512<<20)
 	log := &heard{testLog: testLog{t}}
 	logger := slog.New(slog.NewTextHandler(log, nil))
-	s, err := server.Start(server.Options{Dir: d.Dir, Room: 16 << 20, Log: logger})
+	s, err := natsserver.Start(natsserver.Options{Dir: d.Dir, Room: 16 << 20, Log: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestAFullDiskInACluster(t *testing.T) {
 		return
 	}
 	r := seeded(t)
-	var disks []*disk.Disk
+	var disks []*loopdisk.Disk
 	for range 3 {
 		disks = append(disks, newDisk(t, 1<<30)) // the servers write what comes to logs first, which take as much again
 	}

@@ -13,14 +13,14 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/internal/loopback"
 )
 
 // object puts bytes into the object store of a fleet, whose server listens.
-func object(t *testing.T, n int, so server.Options) (*rooms, *server.Server, []byte) {
+func object(t *testing.T, n int, so natsserver.Options) (*rooms, *natsserver.Server, []byte) {
 	t.Helper()
-	s, err := server.Start(so)
+	s, err := natsserver.Start(so)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func object(t *testing.T, n int, so server.Options) (*rooms, *server.Server, []b
 // A snapshot may take longer to load than a request may to be answered.
 func TestPartsWaitForTheirReader(t *testing.T) {
 	t.Parallel()
-	r, _, want := object(t, 3*partBytes+1, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	r, _, want := object(t, 3*partBytes+1, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
 	d := readParts(t.Context(), r.parts, "one", 4, 3*partBytes+1)
 	defer d.close()
 	got, err := io.ReadAll(iotest.OneByteReader(io.LimitReader(d, 1000)))
@@ -73,7 +73,7 @@ func TestPartsGoOnAfterARestart(t *testing.T) {
 		t.Skip("takes long; not with -short")
 	}
 	t.Parallel()
-	o := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	o := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
 	r, s, want := object(t, 5*partBytes, o)
 	d := readParts(t.Context(), r.parts, "one", 5, 5*partBytes)
 	defer d.close()
@@ -84,7 +84,7 @@ func TestPartsGoOnAfterARestart(t *testing.T) {
 	s.Stop()
 	again := make(chan error, 1)
 	time.AfterFunc(2*time.Second, func() {
-		s, err := server.Start(o)
+		s, err := natsserver.Start(o)
 		if err == nil {
 			t.Cleanup(s.Stop)
 		}
@@ -102,7 +102,7 @@ func TestPartsGoOnAfterARestart(t *testing.T) {
 // A part that was replaced meanwhile, and one that nobody waits for any more, end at once.
 func TestPartsEnd(t *testing.T) {
 	t.Parallel()
-	r, s, _ := object(t, 5*partBytes, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	r, s, _ := object(t, 5*partBytes, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
 	if err := r.objects.Delete(t.Context(), partName("one", 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestPartsEnd(t *testing.T) {
 // What newer snapshots have replaced stays for a while, what was never announced does not, and nothing is left of it.
 func TestOldSnapshotsAreDropped(t *testing.T) {
 	t.Parallel()
-	r, _, _ := object(t, 2*partBytes, server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	r, _, _ := object(t, 2*partBytes, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
 	ctx := t.Context()
 	put := func(name string) {
 		t.Helper()

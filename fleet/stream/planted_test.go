@@ -3,13 +3,13 @@ package stream
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its tests of clocks and of full
 // disks notice. What only a disk that is filled shows would take minutes.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"only the server's clock ends a place", "lease.go", "time.Since(s.since) < leaseStands", "true"},
 		{"a place is taken from who renews it", "lease.go", "s.since) < leaseStands", "s.since) < 0"},
 		{"an old word is a new one", "lag.go", "l.Publisher = p; live {", "l.Publisher = p; true {"},

@@ -7,15 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/internal/loopback"
 )
 
 // A survey names who publishes, who stands by and who follows, and what is kept.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
-	so := server.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
-	s, err := server.Start(so)
+	so := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	s, err := natsserver.Start(so)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"tarn/fleet"
 	"tarn/fleet/fleettest"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -380,9 +380,9 @@ func (r *replica) same(s script, i int) error {
 }
 
 // fleetOf is a fleet whose server is in this process.
-func fleetOf(t *testing.T, dir string) (Options, *server.Server) {
+func fleetOf(t *testing.T, dir string) (Options, *natsserver.Server) {
 	t.Helper()
-	s, err := server.Start(server.Options{Dir: dir})
+	s, err := natsserver.Start(natsserver.Options{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

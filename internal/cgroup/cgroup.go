@@ -1,7 +1,7 @@
-// Package container bounds the memory of programs that tests start, as a container does, by a
+// Package cgroup bounds the memory of programs that tests start, as a container does, by a
 // control group of the kernel's. It owns the group's folder. It never bounds the test's own process.
 // It is for tests only.
-package container
+package cgroup
 
 import (
 	"errors"

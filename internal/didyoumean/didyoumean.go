@@ -1,5 +1,5 @@
-// Package nearest finds the name that somebody meant who wrote another one. It knows no names.
-package nearest
+// Package didyoumean finds the name that somebody meant who wrote another one. It knows no names.
+package didyoumean
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
-// Package boards reads what deploy/ has for Prometheus and Grafana: which metrics the
+// Package grafana reads what deploy/ has for Prometheus and Grafana: which metrics the
 // expressions of boards and alerts name. It is for tests that hold them against what a node
 // tells. It does not evaluate expressions; promtool checks their form.
-package boards
+package grafana
 
 import (
 	"encoding/json"

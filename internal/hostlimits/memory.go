@@ -1,7 +1,7 @@
-// Package machine reads what the machine, or the container around the process, has
+// Package hostlimits reads what the machine, or the container around the process, has
 // for it. It owns the reading of control groups' limits; what a limit is shared out
 // for is decided by who asks. It keeps nothing and changes nothing.
-package machine
+package hostlimits
 
 import (
 	"bufio"

@@ -1,7 +1,7 @@
-// Package disk makes file systems of their own for tests, whose power can be cut and
+// Package loopdisk makes file systems of their own for tests, whose power can be cut and
 // which can be filled. It needs root, mkfs.ext4 and loop devices, and says what is
 // missing. It never decides what must be there afterwards. It is for tests only.
-package disk
+package loopdisk
 
 import (
 	"errors"

@@ -1,8 +1,8 @@
-// Package planted builds packages with faults in them, and demands that their tests notice.
+// Package plantedfault builds packages with faults in them, and demands that their tests notice.
 //
 // It changes no file: the compiler is given other contents for one (go's -overlay). It
 // knows nothing of what it builds.
-package planted
+package plantedfault
 
 import (
 	"encoding/json"

@@ -1,7 +1,7 @@
-// Package reference finds data that the originals made, which is no part of the project: in the
+// Package refdata finds data that the originals made, which is no part of the project: in the
 // folder that TARN_REFERENCE_DATA names, or in a folder shared/data beside the checkout or above
 // it. It is for tests only.
-package reference
+package refdata
 
 import (
 	"bytes"

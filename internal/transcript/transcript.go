@@ -1,4 +1,4 @@
-// Package conversation reads and writes what two programs said to each other, as text that
+// Package transcript reads and writes what two programs said to each other, as text that
 // anybody can read and extend:
 //
 //	// What eosjs asks for first.
@@ -8,7 +8,7 @@
 // What is asked begins with an arrow to the right, what is answered with one to the left; a
 // line that begins with a tab goes on with the one before. Comments, and blank lines, stand
 // between exchanges. It owns that form and what … stands for, and knows no protocol.
-package conversation
+package transcript
 
 import (
 	"bytes"

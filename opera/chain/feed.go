@@ -12,7 +12,7 @@ import (
 
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
-	"tarn/opera/sender"
+	"tarn/opera/senderrecovery"
 )
 
 // Fed counts what came of events that were fed.
@@ -153,7 +153,7 @@ func (v *Verifier) decode(work <-chan *item) {
 				txs = append(txs, it.event.Txs...)
 			}
 			it = nil
-			if len(txs) < sender.Together && len(list) < sender.Together {
+			if len(txs) < senderrecovery.Together && len(list) < senderrecovery.Together {
 				select {
 				case it = <-work: // nil at the end
 				default:

@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"tarn/internal/conformance"
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // faults are pieces of the source, each with what it is changed into.
-var faults = []planted.Fault{
+var faults = []plantedfault.Fault{
 	{"a third of the weight decides", "../llr/vote.go", "uint32(group.Total())/3+1", "(uint32(group.Total())+2)/3"},
 	{"one more than enough decides", "../llr/vote.go", "uint32(group.Total())/3+1", "uint32(group.Total())/3+2"},
 	{"a vote counts twice", "../llr/vote.go", "tally[4+index/8] |= 1 << (index % 8)", "tally[4+index/8] |= 0"},
@@ -52,5 +52,5 @@ func TestPlantedFaultsOfRecordsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") != "" {
 		conformance.Build(t, "../../conformance/llr")
 	}
-	planted.Test(t, faults, "-run=Record|Decided|WasShown", "-fill.worlds=12")
+	plantedfault.Test(t, faults, "-run=Record|Decided|WasShown", "-fill.worlds=12")
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"tarn/opera/datadir"
+	"tarn/opera/gooperadir"
 	"tarn/opera/inter"
 	"tarn/opera/state"
 )
 
 // Takeover says what is taken over from a go-opera's folder.
 type Takeover struct {
-	From *datadir.Folder
+	From *gooperadir.Folder
 	// States is of how many blocks before the last one old states are taken, if the folder
 	// has them. 0 is all.
 	States uint64

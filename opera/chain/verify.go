@@ -9,7 +9,7 @@ import (
 
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
-	"tarn/opera/sender"
+	"tarn/opera/senderrecovery"
 )
 
 // Verifier makes the checks that need no writer: decoding, signatures, hashes. Any
@@ -17,7 +17,7 @@ import (
 type Verifier struct {
 	chain   *Chain
 	signer  types.Signer
-	senders *sender.Finder
+	senders *senderrecovery.Finder
 
 	mu         sync.RWMutex
 	signatures *eventcheck.Signatures // of the present epoch
@@ -76,7 +76,7 @@ func (c *Chain) Verifier() *Verifier { return c.verifier }
 
 // newVerifier returns one that knows no epoch.
 func newVerifier(c *Chain) *Verifier {
-	return &Verifier{chain: c, signer: c.Signer(), senders: sender.New(c.network.ID)}
+	return &Verifier{chain: c, signer: c.Signer(), senders: senderrecovery.New(c.network.ID)}
 }
 
 // enter makes an epoch the present one. Its record may not be in the store yet.
@@ -159,7 +159,7 @@ func (v *Verifier) find(p *inter.Payload) error {
 }
 
 // Senders returns what finds many senders at a time, for the signer of the chain.
-func (v *Verifier) Senders() *sender.Finder { return v.senders }
+func (v *Verifier) Senders() *senderrecovery.Finder { return v.senders }
 
 // Verify checks the signatures of an event of the present epoch.
 func (v *Verifier) Verify(p *inter.Payload) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"tarn/internal/nearest"
+	"tarn/internal/didyoumean"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 	"tarn/store/engine"
@@ -118,7 +118,7 @@ func parse(args []string, env Environment) (given map[string]string, words []str
 // unknown adds to the error of a word the flag that may have been meant.
 func unknown(err error, word string, names []string) error {
 	word, _, _ = strings.Cut(strings.TrimLeft(word, "-"), "=")
-	near := nearest.Name(word, names)
+	near := didyoumean.Name(word, names)
 	if near == "" || near == word {
 		return err
 	}

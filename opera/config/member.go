@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"tarn/fleet/member"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
 )
 
@@ -38,7 +38,7 @@ func (c *Config) Member(replica bool) (*member.Options, error) {
 	case f.Embedded && len(f.Servers) > 0:
 		errs = append(errs, errors.New("--fleet.embedded takes the place of --fleet.server: give one of them"))
 	case f.Embedded:
-		o.Embedded = &server.Options{Dir: filepath.Join(c.Node.DataDir, "fleet"), Listen: f.Listen}
+		o.Embedded = &natsserver.Options{Dir: filepath.Join(c.Node.DataDir, "fleet"), Listen: f.Listen}
 	case f.Listen != "":
 		errs = append(errs,
 			errors.New("--fleet.listen is the address of the server of --fleet.embedded, which is not given"))

@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // faults are pieces of the source, each with what it is changed into.
-var faults = []planted.Fault{
+var faults = []plantedfault.Fault{
 	{"a tie of votes is a no", "election.go", "if yes[s] < no {", "if yes[s] <= no {"},
 	{"a vote decides one short of a quorum", "election.go", "if yes[s] >= e.quorum ||", "if yes[s]+1 >= e.quorum ||"},
 	{"a no needs more than a quorum", "election.go", "|| no >= e.quorum {", "|| no > e.quorum {"},
@@ -47,5 +47,5 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") != "" {
 		lachesisBase(t)
 	}
-	planted.Test(t, faults, "-dag.graphs=400")
+	plantedfault.Test(t, faults, "-dag.graphs=400")
 }

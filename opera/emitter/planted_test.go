@@ -3,13 +3,13 @@ package emitter
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsOfPowerCutsAreCaught builds this package with each planted fault and demands
 // that a test of power cuts notices.
 func TestPlantedFaultsOfPowerCutsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"the journal is not synced", "journal.go", "		err = j.file.Sync()\n", ""},
 		{"an event is sent before the journal has it", "publish.go", "	others, reached, err := em.secure(p)\n",
 			"	em.o.Network.Broadcast(p)\n	others, reached, err := em.secure(p)\n"},

@@ -5,7 +5,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/opera/inter"
-	"tarn/opera/sender"
+	"tarn/opera/senderrecovery"
 )
 
 // votable is how many blocks from an epoch's beginning on its validators may vote for:
@@ -21,10 +21,10 @@ type Beginning struct {
 // Signatures checks what is signed: what costs most, and needs no more than the
 // beginnings of epochs.
 type Signatures struct {
-	Epoch    inter.Epoch    // the present one
-	Profiles inter.Profiles // of its validators
-	Signer   types.Signer   // of transactions
-	Senders  *sender.Finder // for the signer; nil finds each by itself
+	Epoch    inter.Epoch            // the present one
+	Profiles inter.Profiles         // of its validators
+	Signer   types.Signer           // of transactions
+	Senders  *senderrecovery.Finder // for the signer; nil finds each by itself
 	// Past returns the beginning of an epoch, false if it is not known. Any goroutine may
 	// call it at any time.
 	Past func(inter.Epoch) (Beginning, bool)

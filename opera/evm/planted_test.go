@@ -4,11 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // faults are pieces of the source, each with what it is changed into.
-var faults = []planted.Fault{
+var faults = []plantedfault.Fault{
 	{"nothing is burnt", "transition.go", "left -= left / 10", "left -= 0"},
 	{"the burn is rounded up", "transition.go", "left -= left / 10", "left -= (left + 9) / 10"},
 	{"internal transactions burn", "transition.go", "if m.From != (common.Address{}) {", "if true {"},
@@ -81,5 +81,5 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") != "" {
 		processor(t)
 	}
-	planted.Test(t, faults, "-evm.scenes=400")
+	plantedfault.Test(t, faults, "-evm.scenes=400")
 }

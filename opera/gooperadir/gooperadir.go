@@ -1,4 +1,4 @@
-// Package datadir reads the data folder of a go-opera that has ended: its databases, as they
+// Package gooperadir reads the data folder of a go-opera that has ended: its databases, as they
 // lie in chaindata, in whichever of its LevelDB layouts.
 //
 // It owns what is known of their folders, names, keys and values, which go-opera's own code
@@ -16,7 +16,7 @@
 // # Goroutines
 //
 // After [Open] any goroutine may use a [Folder], several at once, until Close.
-package datadir
+package gooperadir
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-// Package wallet keeps the keys of accounts and of validators in files, as go-opera does:
+// Package keyfiles keeps the keys of accounts and of validators in files, as go-opera does:
 // either program reads what the other has written. It makes, imports, lists and unlocks
 // them, with go-opera's questions, texts and errors.
 //
@@ -6,7 +6,7 @@
 // below `validator` those of validators, each named by its public key. A file is made whole
 // or not at all, and none is replaced by one of another key. It never writes a key that is
 // not encrypted, and never says a password.
-package wallet
+package keyfiles
 
 import (
 	"errors"

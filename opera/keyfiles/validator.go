@@ -1,4 +1,4 @@
-package wallet
+package keyfiles
 
 import (
 	"bytes"

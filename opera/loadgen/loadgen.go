@@ -1,10 +1,10 @@
-// Package traffic makes transfers of money and tokens of a fakenet, calls of contracts, and
+// Package loadgen makes transfers of money and tokens of a fakenet, calls of contracts, and
 // chains of them, from a seed: for measuring nodes, of this program and others.
 //
 // It owns the accounts, which everybody may know, the contracts, and the chain's events: one validator's, at
 // times of the chain's own, so that the same shape is the same bytes. It starts no node and
 // reads no clock.
-package traffic
+package loadgen
 
 import (
 	"cmp"

@@ -12,8 +12,8 @@ import (
 	"syscall"
 
 	"tarn/opera/config"
+	"tarn/opera/keyfiles"
 	"tarn/opera/terminal"
-	"tarn/opera/wallet"
 )
 
 // keyring is the folder of keys, and who is asked for their passwords.
@@ -32,8 +32,8 @@ func (k *keyring) folder() string {
 }
 
 // open returns the keys. With passwords nobody is asked for one.
-func (k *keyring) open(passwords []string) (*wallet.Wallet, error) {
-	return wallet.New(wallet.Options{
+func (k *keyring) open(passwords []string) (*keyfiles.Wallet, error) {
+	return keyfiles.New(keyfiles.Options{
 		Dir: k.folder(), Light: k.Node.UseLightweightKDF, Passwords: passwords,
 		Ask: asker{k}, Out: k.out, Log: k.log,
 	})
@@ -58,7 +58,7 @@ func (k *keyring) close() error {
 // asker asks at the terminal, which is not touched before.
 type asker struct{ of *keyring }
 
-// Password implements wallet.Asker. A signal ends the question.
+// Password implements keyfiles.Asker. A signal ends the question.
 func (a asker) Password(question string) (string, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -67,7 +67,7 @@ func (a asker) Password(question string) (string, error) {
 
 // withWallet is a command that works on keys, with so many words.
 func withWallet(
-	least, most int, lack string, work func(w *wallet.Wallet, words []string) error,
+	least, most int, lack string, work func(w *keyfiles.Wallet, words []string) error,
 ) func(*invocation, context.Context) error {
 	return func(l *invocation, _ context.Context) error {
 		if len(l.words) < least {
@@ -76,7 +76,7 @@ func withWallet(
 		if err := l.arguments(least, most); err != nil {
 			return err
 		}
-		passwords, err := wallet.ReadPasswords(l.Run.Password)
+		passwords, err := keyfiles.ReadPasswords(l.Run.Password)
 		if err != nil {
 			return fatal{err}
 		}
@@ -96,21 +96,21 @@ func accountActions() []action {
 	const lacksFile = "keyfile must be given as argument"
 	return []action{
 		{"account list", "Print the accounts of the keystore",
-			withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.List() })},
+			withWallet(0, 0, "", func(w *keyfiles.Wallet, _ []string) error { return w.List() })},
 		{"account new", "Make a new account",
-			withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.Create() })},
+			withWallet(0, 0, "", func(w *keyfiles.Wallet, _ []string) error { return w.Create() })},
 		{"account update", "Change accounts' passwords: ADDRESS...",
-			withWallet(1, -1, "No accounts specified to update", (*wallet.Wallet).Update)},
+			withWallet(1, -1, "No accounts specified to update", (*keyfiles.Wallet).Update)},
 		{"account import", "Make an account of a private key: FILE",
-			withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error { return w.Import(words[0]) })},
+			withWallet(1, 1, lacksFile, func(w *keyfiles.Wallet, words []string) error { return w.Import(words[0]) })},
 		{"wallet import", "Make an account of a wallet of Ethereum's presale: FILE",
-			withWallet(1, 1, lacksFile, func(w *wallet.Wallet, words []string) error {
+			withWallet(1, 1, lacksFile, func(w *keyfiles.Wallet, words []string) error {
 				return w.ImportPresale(words[0])
 			})},
 		{"validator new", "Make a new validator's key",
-			withWallet(0, 0, "", func(w *wallet.Wallet, _ []string) error { return w.CreateValidator() })},
+			withWallet(0, 0, "", func(w *keyfiles.Wallet, _ []string) error { return w.CreateValidator() })},
 		{"validator convert", "Make an account's key that of a validator: ADDRESS|FILE PUBLIC-KEY",
-			withWallet(2, 2, "This command requires 2 arguments.", func(w *wallet.Wallet, words []string) error {
+			withWallet(2, 2, "This command requires 2 arguments.", func(w *keyfiles.Wallet, words []string) error {
 				return w.ConvertToValidator(words[0], words[1])
 			})},
 	}

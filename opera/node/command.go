@@ -15,7 +15,7 @@ import (
 
 	"tarn/dashboard"
 	"tarn/internal/exit"
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 	"tarn/internal/synopsis"
 	"tarn/internal/tty"
 	"tarn/lifecycle"
@@ -344,7 +344,7 @@ func (s *services) trustedAddresses() serve.Trusted {
 // limitHeap keeps Go's heap within its share of what the machine, or the container, has. The
 // engine is "" while nobody knows.
 func limitHeap(kind engine.Kind) {
-	m := lifecycle.ShareMemory(machine.ReadMemory())
+	m := lifecycle.ShareMemory(hostlimits.ReadMemory())
 	if kind != "" && kind != engine.Page {
 		m.Library()
 	}

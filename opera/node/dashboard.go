@@ -9,13 +9,13 @@ import (
 	library "github.com/ethereum/go-ethereum/metrics"
 
 	"tarn/dashboard"
-	"tarn/vitals"
+	"tarn/nodemetrics"
 )
 
 // shown are a node's metrics as a dashboard shows them. It is for the sampling goroutine.
 type shown struct {
 	m     *metrics
-	watch *vitals.Watch
+	watch *nodemetrics.Watch
 
 	at              headPosition // zero while it is not known
 	pending, queued int
@@ -33,7 +33,7 @@ func (s *services) openDashboard(m *metrics) (end func() error, err error) {
 		return func() error { return nil }, nil
 	}
 	collectLibrary() // bytes of peers, requests
-	v := &shown{m: m, watch: m.vitals.Watch()}
+	v := &shown{m: m, watch: m.nodeMetrics.Watch()}
 	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(),
 		Figures: v.figures(), Trusted: s.trustedAddresses(), Log: s.log}
 	d, err := dashboard.Open(context.Background(), s.Run.Dashboard, o)

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 	"tarn/store/engine"
 )
 
 // A disk that is full, at whatever an import or the checkpoint at its end is, ends the node
 // with an error that names the disk. With room again the next start comes to the same chain.
 func TestAFullDiskEndsTheNodeAndLosesNothing(t *testing.T) {
-	if missing := disk.Missing(); missing != "" {
+	if missing := loopdisk.Missing(); missing != "" {
 		t.Skip(missing)
 	}
 	if testing.Short() {
@@ -29,10 +29,10 @@ func TestAFullDiskEndsTheNodeAndLosesNothing(t *testing.T) {
 	head := summary(t, want)
 	random := rand.New(rand.NewPCG(seed(t), 1))
 	base := t.TempDir()
-	if err := disk.Apart(); err != nil { // the processes see the disk, this one does not
+	if err := loopdisk.Apart(); err != nil { // the processes see the disk, this one does not
 		t.Fatal(err)
 	}
-	d, err := disk.New(base, 160<<20)
+	d, err := loopdisk.New(base, 160<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

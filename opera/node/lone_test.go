@@ -21,7 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 	"tarn/opera/genesis/fakenet"
 	"tarn/store/engine"
 )
@@ -154,17 +154,17 @@ func (p *player) ends() string {
 // says so. With room again it goes on by itself; on the full disk it ends in order, and the state is
 // saved.
 func TestALoneValidatorPausesWhileItsDiskIsFull(t *testing.T) {
-	if missing := disk.Missing(); missing != "" {
+	if missing := loopdisk.Missing(); missing != "" {
 		t.Skip(missing)
 	}
 	if testing.Short() {
 		t.Skip("starts processes; not with -short")
 	}
 	base := t.TempDir()
-	if err := disk.Apart(); err != nil {
+	if err := loopdisk.Apart(); err != nil {
 		t.Fatal(err)
 	}
-	d, err := disk.New(base, 1<<30)
+	d, err := loopdisk.New(base, 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestALoneValidatorPausesWhileItsDiskIsFull(t *testing.T) {
 
 // fills fills its disk, sees it refuse transactions, and returns where the chain stands: where it does
 // a moment later, too.
-func (p *player) fills(d *disk.Disk) string {
+func (p *player) fills(d *loopdisk.Disk) string {
 	p.t.Helper()
 	if err := d.Fill(2 << 20); err != nil { // for an event that is on its way
 		p.t.Fatal(err)

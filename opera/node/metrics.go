@@ -5,25 +5,25 @@ import (
 	"time"
 
 	"tarn/fleet/member"
+	"tarn/nodemetrics"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
 	"tarn/opera/p2p"
 	"tarn/serve/exposition"
 	"tarn/store"
-	"tarn/vitals"
 )
 
 // metrics are what a node whose chain is open tells of itself: under go-opera's names what
 // go-opera tells too, under tarn_ the rest. Its methods may be called by all goroutines.
 type metrics struct {
-	vitals  *vitals.Meter
-	store   func() store.Stats
-	history func() chain.HistoryStats
-	head    func() (headPosition, error)
-	network string
-	fleet   *member.Member // nil for none
-	made    madeTotals
-	beside  atomic.Pointer[beside] // nil until it runs
+	nodeMetrics *nodemetrics.Meter
+	store       func() store.Stats
+	history     func() chain.HistoryStats
+	head        func() (headPosition, error)
+	network     string
+	fleet       *member.Member // nil for none
+	made        madeTotals
+	beside      atomic.Pointer[beside] // nil until it runs
 }
 
 // headPosition is where a chain is.
@@ -55,17 +55,17 @@ func (n *Node) place() (headPosition, error) {
 }
 
 // meter is what the node tells of its disk, memory and processor.
-func (n *Node) meter() *vitals.Meter {
-	return vitals.New(vitals.Options{
+func (n *Node) meter() *nodemetrics.Meter {
+	return nodemetrics.New(nodemetrics.Options{
 		Stats: n.store.Stats, Durable: n.store.Durable,
-		Files:   []vitals.Files{{Name: "history", Written: n.written.Load}},
-		Folders: []vitals.Folder{{Name: "state", Path: n.stateDir()}, {Name: "history", Path: n.historyDir()}},
+		Files:   []nodemetrics.Files{{Name: "history", Written: n.written.Load}},
+		Folders: []nodemetrics.Folder{{Name: "state", Path: n.stateDir()}, {Name: "history", Path: n.historyDir()}},
 	})
 }
 
 func newMetrics(n *Node) *metrics {
 	return &metrics{
-		vitals: n.meter(), store: n.store.Stats, history: n.history.Stats,
+		nodeMetrics: n.meter(), store: n.store.Stats, history: n.history.Stats,
 		head: n.place, network: n.chain.Network().Name, fleet: n.fleet.part,
 	}
 }
@@ -96,7 +96,7 @@ func (m *metrics) append(b []byte) []byte {
 		m.fleet.Append(w, uint64(at.block))
 	}
 	m.sizes(w)
-	m.vitals.Append(w)
+	m.nodeMetrics.Append(w)
 	writeLibrary(w)
 	return w.Bytes()
 }

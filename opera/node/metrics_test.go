@@ -19,7 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
-	"tarn/internal/boards"
+	"tarn/internal/grafana"
 	"tarn/internal/loopback"
 	"tarn/lifecycle"
 	"tarn/opera/chain"
@@ -158,11 +158,11 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 	if err := peers.Close(); err != nil {
 		t.Error(err)
 	}
-	b, err := boards.Read("../../deploy/grafana/tarn-opera.json")
+	b, err := grafana.Read("../../deploy/grafana/tarn-opera.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	alerts, err := boards.Alerts("../../deploy/prometheus/alerts.yml")
+	alerts, err := grafana.Alerts("../../deploy/prometheus/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
 				strings.Contains(string(text.Bytes()), "\n"+name+" ")
 		}
 		// there is none yet
-		if _, ok := boards.Family(name, told); !ok && !strings.HasPrefix(name, "tarn_checkpoint_") {
+		if _, ok := grafana.Family(name, told); !ok && !strings.HasPrefix(name, "tarn_checkpoint_") {
 			t.Errorf("a board or an alert names %s, which this node does not tell", name)
 		}
 	}

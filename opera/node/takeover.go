@@ -7,7 +7,7 @@ import (
 
 	"tarn/lifecycle"
 	"tarn/opera/chain"
-	"tarn/opera/datadir"
+	"tarn/opera/gooperadir"
 	"tarn/opera/inter"
 	"tarn/store/engine"
 )
@@ -32,7 +32,7 @@ func (l *invocation) importFolder(ctx context.Context) error {
 // takeOver makes the chain of the folder that the genesis names. The state carries a mark
 // until it is durable.
 func (n *Node) takeOver(ctx context.Context) error {
-	from, err := datadir.Open(datadir.Options{Dir: n.o.Genesis.Folder})
+	from, err := gooperadir.Open(gooperadir.Options{Dir: n.o.Genesis.Folder})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
-	"tarn/opera/wallet"
+	"tarn/opera/keyfiles"
 )
 
 // fakePassword protects the keys of a fakenet's validators, which everybody knows
@@ -34,7 +34,7 @@ func (s *services) unlock(manager *accounts.Manager) error {
 	if !s.Node.InsecureUnlockAllowed && (s.Node.HTTPHost != "" || s.Node.WSHost != "") {
 		return fatal{errors.New("Account unlock with HTTP access is forbidden!")}
 	}
-	passwords, err := wallet.ReadPasswords(s.Run.Password)
+	passwords, err := keyfiles.ReadPasswords(s.Run.Password)
 	if err != nil {
 		return fatal{err}
 	}
@@ -57,7 +57,7 @@ func (s *services) fakeKey() (*ecdsa.PrivateKey, error) {
 }
 
 // keepFake keeps that key among those of accounts.
-func (s *services) keepFake(w *wallet.Wallet) error {
+func (s *services) keepFake(w *keyfiles.Wallet) error {
 	key, err := s.fakeKey()
 	if key == nil || err != nil {
 		return err

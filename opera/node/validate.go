@@ -15,8 +15,8 @@ import (
 	"tarn/opera/chain"
 	"tarn/opera/emitter"
 	"tarn/opera/inter"
+	"tarn/opera/keyfiles"
 	"tarn/opera/p2p"
-	"tarn/opera/wallet"
 	"tarn/store/vfs"
 )
 
@@ -151,7 +151,7 @@ func (s *services) signer() (emitter.Signer, error) {
 		public.Type == inter.Secp256k1Key {
 		return emitter.Key{Private: known}, nil
 	}
-	passwords, err := wallet.ReadPasswords(s.Emitter.Password)
+	passwords, err := keyfiles.ReadPasswords(s.Emitter.Password)
 	if err != nil {
 		return nil, err
 	}

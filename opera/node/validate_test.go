@@ -22,7 +22,7 @@ import (
 	"tarn/opera/emitter"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
-	"tarn/opera/wallet"
+	"tarn/opera/keyfiles"
 )
 
 // speakerConfig are the options of a validator, or of none if its id is 0.
@@ -235,7 +235,7 @@ func TestAValidatorsKeyIsUnlocked(t *testing.T) {
 	if _, err := of(name, "auth2\n"); err == nil || !strings.Contains(err.Error(), "could not decrypt key") {
 		t.Errorf("with another password: %v", err)
 	}
-	if _, err := of(name+"00", "auth1"); !errors.Is(err, wallet.ErrKeyNotFound) {
+	if _, err := of(name+"00", "auth1"); !errors.Is(err, keyfiles.ErrKeyNotFound) {
 		t.Errorf("without a file: %v", err)
 	}
 	other := name[:len(name)-2] + "00"
@@ -247,7 +247,7 @@ func TestAValidatorsKeyIsUnlocked(t *testing.T) {
 		t.Errorf("with the file of another: %v", err)
 	}
 	put(other, bytes.Replace(text, []byte(`"type":192`), []byte(`"type":1`), 1))
-	if _, err := of(other, "auth1"); !errors.Is(err, wallet.ErrKeyType) {
+	if _, err := of(other, "auth1"); !errors.Is(err, keyfiles.ErrKeyType) {
 		t.Errorf("of another type: %v", err)
 	}
 }

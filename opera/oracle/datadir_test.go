@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/opera/chain"
-	"tarn/opera/datadir"
+	"tarn/opera/gooperadir"
 	"tarn/opera/inter"
 	"tarn/opera/state"
 	"tarn/store/engine"
@@ -49,7 +49,7 @@ func takeOver(ctx context.Context, t *testing.T, p *Peer, preset string, kinds [
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	dir := n.Nodes[0].config.data()
-	if _, err := datadir.Open(datadir.Options{Dir: dir}); !errors.Is(err, datadir.ErrInUse) {
+	if _, err := gooperadir.Open(gooperadir.Options{Dir: dir}); !errors.Is(err, gooperadir.ErrInUse) {
 		t.Errorf("a folder in use: %v", err)
 	}
 	old, err := balances(ctx, n.Nodes[0], w)
@@ -73,7 +73,7 @@ func takeOver(ctx context.Context, t *testing.T, p *Peer, preset string, kinds [
 
 // takeFolder opens the chain of a folder in a new store.
 func takeFolder(ctx context.Context, t *testing.T, dir string, kind engine.Kind) (*chain.Chain, error) {
-	from, err := datadir.Open(datadir.Options{Dir: dir})
+	from, err := gooperadir.Open(gooperadir.Options{Dir: dir})
 	if err != nil {
 		return nil, err
 	}

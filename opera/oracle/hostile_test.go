@@ -25,7 +25,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/gorilla/websocket"
 
-	"tarn/internal/container"
+	"tarn/internal/cgroup"
 	"tarn/internal/loopback"
 )
 
@@ -419,8 +419,8 @@ func TestHonestClientsAreServedBesideHostileOnes(t *testing.T) {
 	maps.DeleteFunc(list, func(name string, _ func(*besieged, context.Context)) bool { return !only.MatchString(name) })
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute+time.Duration(len(list))*(*hostileFor+10*time.Second))
 	defer cancel()
-	box, err := container.New(containerBytes)
-	if errors.Is(err, container.ErrMissing) {
+	box, err := cgroup.New(containerBytes)
+	if errors.Is(err, cgroup.ErrMissing) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 	"tarn/opera/chain"
 	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
@@ -323,7 +323,7 @@ func TestAKilledReplayComesToTheSameBlocks(t *testing.T) {
 // A replay under which the power is cut again and again, on a disk of its own, comes to the same
 // blocks, on every engine, and loses nothing that it had made durable.
 func TestAReplayWithoutPowerComesToTheSameBlocks(t *testing.T) {
-	if reason := disk.Missing(); reason != "" {
+	if reason := loopdisk.Missing(); reason != "" {
 		t.Skip(reason)
 	}
 	seed := *firstSeed
@@ -359,10 +359,10 @@ func TestAReplayWithoutPowerComesToTheSameBlocks(t *testing.T) {
 // Only processes that this goroutine starts see the disk.
 func withoutPower(t *testing.T, number int, path string, random *rand.Rand) (chain string, err error) {
 	t.Helper()
-	if err := disk.Apart(); err != nil {
+	if err := loopdisk.Apart(); err != nil {
 		return "", err
 	}
-	d, err := disk.New(t.TempDir(), 512<<20)
+	d, err := loopdisk.New(t.TempDir(), 512<<20)
 	if err != nil {
 		return "", err
 	}

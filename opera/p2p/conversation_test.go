@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 	"tarn/opera/inter"
 	"tarn/opera/p2p/fsnap"
 )
@@ -216,7 +216,7 @@ func (s *speaker) text(code uint64, raw []byte) (string, error) {
 
 func TestPeersConverseAsTheFileSays(t *testing.T) {
 	const path = "testdata/peers.txt"
-	list, err := conversation.Read(path)
+	list, err := transcript.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestPeersConverseAsTheFileSays(t *testing.T) {
 			for want == "end" && got != "end" && got != "nothing" {
 				got = s.hear()
 			}
-			if !conversation.Matches(want, got) {
+			if !transcript.Matches(want, got) {
 				t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 	"tarn/opera/chain"
 	"tarn/opera/eventfile"
 	"tarn/opera/rpc"
@@ -89,7 +89,7 @@ func TestAnswersAreTheNodes(t *testing.T) {
 	node, replica := serve(t, n.Chain.Chain), serve(t, f.Follower.Chain)
 	asked := map[string]int{}
 	for _, name := range []string{"answers.txt", "failures.txt"} {
-		exchanges, err := conversation.Read(filepath.Join(testdata, name))
+		exchanges, err := transcript.Read(filepath.Join(testdata, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,13 +3,13 @@ package replica
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	const told, follower = "../chain/told.go", "../chain/follower.go"
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"the rows of a block are left out", "replica.go", "return fleet.Apply(st, rows)", "_ = rows; return nil"},
 		{"a snapshot brings fewer blocks", "origin.go", "const snapshotBlocks = 256", "const snapshotBlocks = 1"},
 		{"the head is not told", "origin.go", "		o.line.Show(b.at)\n", ""},

@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/accounts/keystore"
 
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 	"tarn/opera/oracle"
 )
 
@@ -128,7 +128,7 @@ func failures() (list []string) {
 
 // Executions that fail are answered in go-opera's words, to the letter.
 func TestFailuresAreInGoOperasWords(t *testing.T) {
-	exchanges, err := conversation.Read(recordedFailures)
+	exchanges, err := transcript.Read(recordedFailures)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestFailuresAreGoOperas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := conversation.Exchange{Ask: body, Answers: []string{answer}}
+			e := transcript.Exchange{Ask: body, Answers: []string{answer}}
 			text = e.Append(text)
 		}
 		if err := os.WriteFile(recordedFailures, text, 0o644); err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"tarn/internal/conversation"
 	"tarn/internal/scratch"
+	"tarn/internal/transcript"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 	"tarn/opera/oracle"
@@ -202,7 +202,7 @@ func write(t *testing.T, theirs func(string) (string, error), list []string, eve
 		if len(body) >= 1<<20 || strings.Contains(answer, "keystore://") {
 			continue
 		}
-		e := conversation.Exchange{Ask: body, Answers: []string{answer}}
+		e := transcript.Exchange{Ask: body, Answers: []string{answer}}
 		if m := methodOf(body); m != method {
 			method, e.Comment = m, m
 		}
@@ -238,7 +238,7 @@ func TestAnswersAreThoseThatWereRecorded(t *testing.T) {
 	said := map[string]string{}
 	var list []string
 	for _, file := range []string{recordedAnswers, recordedLong} {
-		exchanges, err := conversation.Read(file)
+		exchanges, err := transcript.Read(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 	"tarn/serve"
 )
 
@@ -81,7 +81,7 @@ func handlerAnswer(t *testing.T, h *Handler, body, host, path string, zip bool) 
 // What comes in the plainest form is answered as over net/http, or not at all.
 func TestPlainAnswersAreTheHandlers(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Now: func() time.Time { return time.Unix(0, 0) }})
-	exchanges, err := conversation.Read(recordedAnswers)
+	exchanges, err := transcript.Read(recordedAnswers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 	"tarn/opera/chain"
 	"tarn/serve"
 )
@@ -37,7 +37,7 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 	q := w.service.quick(server, nil)
 	var bodies []string
 	for _, file := range []string{recordedAnswers, recordedLong} {
-		exchanges, err := conversation.Read(file)
+		exchanges, err := transcript.Read(file)
 		if err != nil {
 			t.Fatal(err)
 		}

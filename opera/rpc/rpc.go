@@ -1,5 +1,5 @@
 // Package rpc answers JSON-RPC as go-opera v1.1.3-rc.5 does: over HTTP, WebSocket and a
-// local socket, with the namespaces eth, ftm, dag, abft, net, web3, txpool, debug, personal
+// local socket, with the namespaces eth, ftm, dag, abft, net, web3, txpool, debug, trace, personal
 // and admin.
 //
 // It owns the forms of blocks, transactions, receipts, logs and events in JSON, what a tag

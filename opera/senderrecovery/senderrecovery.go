@@ -1,10 +1,10 @@
-// Package sender finds who sent transactions, many at a time, where the processor can find
+// Package senderrecovery finds who sent transactions, many at a time, where the processor can find
 // eight keys together.
 //
 // It owns how a transaction's signature is taken apart for that, and nothing else: which
 // signatures are accepted, and who sent what it does not find, go-ethereum's signer says. It
 // does the common kind only, and keeps nothing between calls but room to work in.
-package sender
+package senderrecovery
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package sender
+package senderrecovery
 
 import (
 	"crypto/ecdsa"

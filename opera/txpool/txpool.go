@@ -36,7 +36,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	"tarn/opera/sender"
+	"tarn/opera/senderrecovery"
 	"tarn/store/vfs"
 )
 
@@ -85,7 +85,7 @@ type Options struct {
 	Head   func() (*Head, error)
 	Signer types.Signer // of the chain
 	// Senders finds many of the signer's senders together; nil finds each by itself.
-	Senders *sender.Finder
+	Senders *senderrecovery.Finder
 	Limits  Limits
 	// Locals are accounts that are local from the beginning. NoLocals treats what clients
 	// send as what peers send, and keeps no journal.

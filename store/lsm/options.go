@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 )
 
 // Options say how the engine uses memory. Sizes are in bytes; 0 means the
@@ -35,7 +35,7 @@ const MinCache = 8 << 20
 // sixteenth of the memory that the machine or the control group has.
 func DefaultCache() int64 {
 	const most = 256 << 20
-	if has := machine.ReadMemory().Bytes; has > 0 {
+	if has := hostlimits.ReadMemory().Bytes; has > 0 {
 		return max(min(has/16, most), MinCache)
 	}
 	return most

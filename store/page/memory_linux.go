@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 	"tarn/store"
 	"tarn/store/vfs"
 )
@@ -102,7 +102,7 @@ func (m *memory) checkBound(bytes int64) error {
 	if !m.mode.Anonymous() || bytes <= always {
 		return nil
 	}
-	has := machine.ReadMemory()
+	has := hostlimits.ReadMemory()
 	most := has.Bytes
 	if m.mode == Heap {
 		most += has.Swap
@@ -363,7 +363,7 @@ func (b bitmap) release() {
 
 // memoryError adds what the machine has to a refusal by the kernel.
 func memoryError(path string, asked int64, detail string, err error) error {
-	m := machine.ReadMemory()
+	m := hostlimits.ReadMemory()
 	return &store.MemoryError{
 		Path: path, Asked: asked, Detail: detail, Err: err,
 		RAM: m.Bytes, Limit: m.Limit, Swap: m.Swap, Available: m.Available,

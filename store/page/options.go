@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tarn/internal/machine"
+	"tarn/internal/hostlimits"
 	"tarn/store"
 	"tarn/store/vfs"
 )
@@ -99,7 +99,7 @@ func (o *Options) setDefaults() {
 // is asked of the kernel, which takes as long as opening a small store.
 func (o *Options) bound() {
 	if o.PrivateBytes == 0 && o.Mode == MappedPrivate {
-		o.PrivateBytes = max(machine.ReadMemory().Bytes/2, 64<<20)
+		o.PrivateBytes = max(hostlimits.ReadMemory().Bytes/2, 64<<20)
 	}
 }
 

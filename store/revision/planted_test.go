@@ -3,13 +3,13 @@ package revision_test
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its
 // tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"every old value of a row is kept", "store.go", "if length-mark > max(condenseFrom, 2*kept) {", "if kept < 0 {"},
 		{"an earlier revision raises the bound of the next", "store.go", "	s.condensed = min(s.condensed, mark)\n", ""},
 	})

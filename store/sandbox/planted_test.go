@@ -3,13 +3,13 @@ package sandbox
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its
 // tests notice. The seed is one whose random stores fall into the last of them, which few do.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"a store leaves its rows to the next", "sandbox.go", "	e.box.used = true\n	return nil\n", "	return nil\n"},
 		{"a row that is undone to what the view has stays deleted", "sandbox.go", "return e.box.rows.Restore(t, key, nil, false)", "return nil"},
 		{"a row passes what is deleted", "sandbox.go", "		return nil, store.ErrNotFound\n", "		return e.view.Get(t, key)\n"},

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 	"tarn/store"
 )
 
@@ -18,7 +18,7 @@ import (
 // typed and changes nothing, the store can be read and reopened, and goes on
 // when there is space again.
 func (s *Suite) NoSpace(t *testing.T) {
-	if reason := disk.Missing(); reason != "" {
+	if reason := loopdisk.Missing(); reason != "" {
 		s.skip(t, reason)
 	}
 	s.each(t, func(t *testing.T, e Engine) {
@@ -52,7 +52,7 @@ const (
 
 // fillDisk is a process's whole job.
 func fillDisk(e Engine, j job, out io.Writer) (err error) {
-	d, err := disk.New(j.Dir, smallDisk)
+	d, err := loopdisk.New(j.Dir, smallDisk)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 )
 
 // PowerCut is Kill with the power: the store is on a file system of its own that
@@ -19,7 +19,7 @@ import (
 // wrote the next one finds in the page cache, and a cut soon after takes away what
 // that one has not made durable before it stood on it.
 func (s *Suite) PowerCut(t *testing.T) {
-	if reason := disk.Missing(); reason != "" {
+	if reason := loopdisk.Missing(); reason != "" {
 		s.skip(t, reason)
 	}
 	s.each(t, func(t *testing.T, e Engine) {
@@ -52,7 +52,7 @@ const cutSize = 512 << 20
 
 // cutPower is a process's whole job: it strikes workers by power cuts.
 func cutPower(e Engine, j job, out io.Writer) (err error) {
-	d, err := disk.New(j.Dir, cutSize)
+	d, err := loopdisk.New(j.Dir, cutSize)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func cutPower(e Engine, j job, out io.Writer) (err error) {
 // strikePower cuts the power under a worker. What the worker reports after the
 // cut counts for nothing: a sync in flight may return well although its data is
 // lost.
-func strikePower(d *disk.Disk, p *process) ([]string, error) {
+func strikePower(d *loopdisk.Disk, p *process) ([]string, error) {
 	lines := p.report()
 	select {
 	case <-p.ended:

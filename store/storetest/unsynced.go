@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 	"tarn/store"
 )
 
@@ -19,7 +19,7 @@ import (
 // open. What it opened at must be there: whoever opened it may have let go of what
 // an older image needs.
 func (s *Suite) PowerCutAfterOpen(t *testing.T) {
-	if reason := disk.Missing(); reason != "" {
+	if reason := loopdisk.Missing(); reason != "" {
 		s.skip(t, reason)
 	}
 	s.each(t, func(t *testing.T, e Engine) {
@@ -31,7 +31,7 @@ func (s *Suite) PowerCutAfterOpen(t *testing.T) {
 
 // openUnsynced is a process's whole job.
 func openUnsynced(e Engine, j job, out io.Writer) (err error) {
-	d, err := disk.New(j.Dir, cutSize)
+	d, err := loopdisk.New(j.Dir, cutSize)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
-// Package integritytest tries what mends the files of a history: whole, and cut short by a kill or
+// Package logchecktest tries what mends the files of a history: whole, and cut short by a kill or
 // a power cut. It owns what a repair promises, whatever the files are. It never damages them:
 // that is for the test that knows what they hold. It is for tests only.
-package integritytest
+package logchecktest
 
 import (
 	"bytes"
@@ -9,17 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/integrity"
+	"tarn/antelope/logcheck"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
 )
 
 // Verify reads all files through a layer over the disk that has them, and returns what it finds.
-type Verify func(files vfs.FS, disk *memfs.FS) []integrity.Finding
+type Verify func(files vfs.FS, disk *memfs.FS) []logcheck.Finding
 
 // Mend makes all that mends findings, as `tarn history repair` does, and tells how many it made.
-func Mend(t testing.TB, list []integrity.Finding) (made int) {
+func Mend(t testing.TB, list []logcheck.Finding) (made int) {
 	t.Helper()
 	for _, f := range list {
 		if f.Mend == nil {
@@ -34,12 +34,12 @@ func Mend(t testing.TB, list []integrity.Finding) (made int) {
 }
 
 // Mendable tells whether something mends one of the findings.
-func Mendable(list []integrity.Finding) bool {
-	return slices.ContainsFunc(list, func(f integrity.Finding) bool { return f.Mend != nil })
+func Mendable(list []logcheck.Finding) bool {
+	return slices.ContainsFunc(list, func(f logcheck.Finding) bool { return f.Mend != nil })
 }
 
 // Told are findings as text, with what mends them.
-func Told(list []integrity.Finding) (text []string) {
+func Told(list []logcheck.Finding) (text []string) {
 	for _, f := range list {
 		s := "\n" + f.String()
 		if f.Mend != nil {
@@ -56,7 +56,7 @@ func Told(list []integrity.Finding) (text []string) {
 // much of that it mended.
 func CutShort(
 	t testing.TB, disk *memfs.FS, verify Verify, seed uint64, damage []string,
-) (found []integrity.Finding, mended int) {
+) (found []logcheck.Finding, mended int) {
 	t.Helper()
 	record := recordfs.New(disk)
 	if err := record.Adopt(disk.Paths()...); err != nil {

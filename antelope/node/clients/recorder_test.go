@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"tarn/antelope/oracle"
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 )
 
 // exchange is a call and its answer.
@@ -136,7 +136,7 @@ func (r *recorder) keep(t *testing.T, name string) {
 	var b []byte
 	step := ""
 	for _, e := range r.exchanges() {
-		x := conversation.Exchange{Ask: strings.TrimSuffix(e.call+" "+e.request, " "),
+		x := transcript.Exchange{Ask: strings.TrimSuffix(e.call+" "+e.request, " "),
 			Answers: []string{fmt.Sprint(e.status, " ", e.body)}}
 		if e.step != step {
 			step, x.Comment = e.step, e.step

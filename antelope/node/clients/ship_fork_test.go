@@ -23,7 +23,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/oracle"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 	"tarn/store"
 	"tarn/store/engine"
@@ -160,9 +160,9 @@ func (f *forkedChain) follow(t *testing.T) {
 }
 
 // feed is a peer that gives a node the blocks.
-func feed(t *testing.T, ctx context.Context, n *oracle.Node, g *types.Genesis) *peer.Peer {
+func feed(t *testing.T, ctx context.Context, n *oracle.Node, g *types.Genesis) *lightpeer.Peer {
 	t.Helper()
-	p, err := peer.Dial(ctx, n.P2P(), g.ChainID())
+	p, err := lightpeer.Dial(ctx, n.P2P(), g.ChainID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestIndexersSeeTheForksThatNodeosShows(t *testing.T) {
 	x, _ := newIndexed(t, ctx)
 	run := npm(t, ctx, "ship.mjs")
 	f := peers(t)
-	var feeds []*peer.Peer
+	var feeds []*lightpeer.Peer
 	for i := range x.nodes {
 		x.start(t, ctx, i, oracle.Config{Genesis: &f.genesis})
 		feeds = append(feeds, feed(t, ctx, x.nodes[i], &f.genesis))

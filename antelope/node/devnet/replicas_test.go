@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"tarn/devchain"
 	"tarn/fleet/stream"
 	"tarn/internal/loopback"
-	"tarn/playground"
 )
 
 // fleetOf waits until a devnet's fleet is as it must be, and returns it.
@@ -46,7 +46,7 @@ func TestReplicas(t *testing.T) {
 		t.Skip("starts nodes; not with -short")
 	}
 	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
-	d.o = Options{playground.Options{Dir: t.TempDir(), P2P: loopback.Address(t), Fleet: loopback.Address(t), Out: d.out,
+	d.o = Options{devchain.Options{Dir: t.TempDir(), P2P: loopback.Address(t), Fleet: loopback.Address(t), Out: d.out,
 		Tarn: "tarn", Replicas: 2}, false}
 	d.o.HTTP = threePorts(t)
 	d.begin()
@@ -58,7 +58,7 @@ func TestReplicas(t *testing.T) {
 		!strings.Contains(d.out.String(), "fleet status") {
 		t.Errorf("the guide says nothing of replicas:\n%s", d.out)
 	}
-	beside := func(r playground.Replica) *devnet {
+	beside := func(r devchain.Replica) *devnet {
 		other := *d
 		other.o.HTTP = r.HTTP
 		return &other
@@ -88,8 +88,8 @@ func TestReplicas(t *testing.T) {
 			}
 			return full(s)
 		})
-		for _, r := range append(replicas, playground.Replica{HTTP: d.o.HTTP}) {
-			if err := playground.Wait(t.Context(), func() bool { return answersReady(r.HTTP) }); err != nil {
+		for _, r := range append(replicas, devchain.Replica{HTTP: d.o.HTTP}) {
+			if err := devchain.Wait(t.Context(), func() bool { return answersReady(r.HTTP) }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 	"tarn/antelope/oracle"
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
@@ -74,7 +74,7 @@ type generator struct {
 
 	synced, sent, taken atomic.Int64
 	counting            atomic.Bool
-	relays              []*peer.Peer
+	relays              []*lightpeer.Peer
 
 	mu        sync.Mutex
 	failed    map[string]int
@@ -152,12 +152,12 @@ func (g *generator) missing() int {
 }
 
 // hello makes a peer that has all blocks.
-func (g *generator) hello(ctx context.Context, n *oracle.Node) (*peer.Peer, error) {
+func (g *generator) hello(ctx context.Context, n *oracle.Node) (*lightpeer.Peer, error) {
 	info, err := n.Info(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := peer.Dial(ctx, n.P2P(), g.chain.Genesis.ChainID())
+	p, err := lightpeer.Dial(ctx, n.P2P(), g.chain.Genesis.ChainID())
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (g *generator) connect(ctx context.Context, i int) error {
 }
 
 // work is what a peer does until ctx ends or something fails.
-func (g *generator) work(ctx context.Context, p *peer.Peer, syncs bool) error {
+func (g *generator) work(ctx context.Context, p *lightpeer.Peer, syncs bool) error {
 	defer p.Close()
 	for syncs {
 		if err := p.Fetch(ctx, 1, g.chain.Head); err != nil {

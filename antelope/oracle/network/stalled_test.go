@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tarn/antelope/p2p"
-	"tarn/antelope/p2p/peer"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 	"tarn/internal/loopback"
 )
@@ -49,7 +49,7 @@ func saysAt(t *testing.T, q *Quorum, m *Member, address string) string {
 	t.Helper()
 	info, err := m.Info(t.Context())
 	must(t, err)
-	p, err := peer.Dial(t.Context(), address, q.Genesis.ChainID())
+	p, err := lightpeer.Dial(t.Context(), address, q.Genesis.ChainID())
 	must(t, err)
 	defer p.Close()
 	must(t, p.SetDeadline(time.Now().Add(15*time.Second)))
@@ -59,7 +59,7 @@ func saysAt(t *testing.T, q *Quorum, m *Member, address string) string {
 	p.Hello.LIBID, err = types.ParseChecksum256(info.LIBID)
 	must(t, err)
 	must(t, p.SendHandshake())
-	h, err := peer.Until[p2p.Handshake](p)
+	h, err := lightpeer.Until[p2p.Handshake](p)
 	must(t, err)
 	says, _, _ := strings.Cut(h.P2PAddress, " - ")
 	return says

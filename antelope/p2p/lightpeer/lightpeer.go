@@ -1,8 +1,8 @@
-// Package peer is a light peer: it speaks the protocol of package p2p and has no
+// Package lightpeer is a light peer: it speaks the protocol of package p2p and has no
 // chain. Load tests let hundreds of them connect to a node, of any make, and hostile
 // ones are made of it. It owns one connection's framing and the answers that keep
 // it open; it never checks what it is sent.
-package peer
+package lightpeer
 
 import (
 	"bufio"

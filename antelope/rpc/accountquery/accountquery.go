@@ -1,4 +1,4 @@
-// Package authorizer finds accounts by the keys and accounts that their permissions
+// Package accountquery finds accounts by the keys and accounts that their permissions
 // name (Leap: account_query_db.cpp).
 //
 // It keeps in memory which permissions to look at for a key or an account: 24 bytes
@@ -9,7 +9,7 @@
 // makes it anew.
 //
 // It checks no authority.
-package authorizer
+package accountquery
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package authorizer_test
+package accountquery_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/execute"
-	"tarn/antelope/rpc/authorizer"
+	"tarn/antelope/rpc/accountquery"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/store/page"
@@ -18,7 +18,7 @@ import (
 type ledger struct {
 	t testing.TB
 	m *chaintest.Maker
-	x *authorizer.Index
+	x *accountquery.Index
 }
 
 func (l *ledger) must(err error) {
@@ -47,7 +47,7 @@ func newLedger(t testing.TB) *ledger {
 	v, err := l.m.Chain.View()
 	l.must(err)
 	defer v.Close()
-	l.x, err = authorizer.New(v)
+	l.x, err = accountquery.New(v)
 	l.must(err)
 	return l
 }
@@ -190,7 +190,7 @@ func TestAnIndexGrowsInSteps(t *testing.T) {
 	v, err := l.m.Chain.View()
 	l.must(err)
 	defer v.Close()
-	again, err := authorizer.New(v)
+	again, err := accountquery.New(v)
 	l.must(err)
 	grown, err := l.x.Accounts(v, nil, []types.PublicKey{l.m.Key.Public()})
 	l.must(err)
@@ -222,7 +222,7 @@ func BenchmarkNew(b *testing.B) {
 	l.must(err)
 	defer v.Close()
 	for b.Loop() {
-		if _, err := authorizer.New(v); err != nil {
+		if _, err := accountquery.New(v); err != nil {
 			b.Fatal(err)
 		}
 	}

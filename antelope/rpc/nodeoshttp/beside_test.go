@@ -1,4 +1,4 @@
-package dialect_test
+package nodeoshttp_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 )
 
 // A server that tells connections when they are too many leaves all to net/http.
@@ -139,7 +139,7 @@ var date = regexp.MustCompile("Date: [^\r]*")
 
 // Whatever comes is answered to the byte as where net/http reads all requests.
 func TestPlainRequestsAreAnsweredAsByNetHTTP(t *testing.T) {
-	for _, o := range []dialect.Options{
+	for _, o := range []nodeoshttp.Options{
 		{MaxBody: 20, Hosts: []string{"named.example"}},
 		{MaxBody: 20, Hosts: []string{"named.example"}, Server: "nodeos/v5 ", AllowOrigin: "*", AllowHeaders: "X\r\nY", MaxAge: "7", AllowCredentials: true},
 		{MaxBody: 20, AnyHost: true, MaxBytesInFlight: 4},
@@ -180,7 +180,7 @@ func TestPlainRequestsAreAnsweredAsByNetHTTP(t *testing.T) {
 }
 
 // behind says who called an endpoint.
-func behind(_ *dialect.Request, b []byte) (int, []byte) {
+func behind(_ *nodeoshttp.Request, b []byte) (int, []byte) {
 	if strings.Contains(string(debug.Stack()), "net/http.(*conn).serve") {
 		return 200, append(b, "net/http"...)
 	}
@@ -189,8 +189,8 @@ func behind(_ *dialect.Request, b []byte) (int, []byte) {
 
 func TestPlainRequestsGoPastNetHTTP(t *testing.T) {
 	for _, most := range []int{-1, allNetHTTP} {
-		e := open(t, dialect.Options{MaxConnections: most})
-		e.must(e.s.Add(dialect.Endpoint{Path: "/who", Category: public, Handle: behind}))
+		e := open(t, nodeoshttp.Options{MaxConnections: most})
+		e.must(e.s.Add(nodeoshttp.Endpoint{Path: "/who", Category: public, Handle: behind}))
 		path := e.t.TempDir() + "/node.sock"
 		_, err := e.s.Listen(context.Background(), path, "", public)
 		e.must(err)
@@ -213,7 +213,7 @@ func TestPlainRequestsGoPastNetHTTP(t *testing.T) {
 
 // A thousand clients that keep their connections and say nothing are answered when they ask again.
 func TestAThousandIdleConnectionsStay(t *testing.T) {
-	e := open(t, dialect.Options{})
+	e := open(t, nodeoshttp.Options{})
 	var idle []net.Conn
 	text := strings.ReplaceAll(post("/echo", "hello"), "$host", e.address)
 	const want = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Type: application/json\r\n\r\nhello"

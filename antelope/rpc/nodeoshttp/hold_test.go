@@ -1,4 +1,4 @@
-package dialect_test
+package nodeoshttp_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 )
 
 // begin sends a request of which more is to come.
@@ -25,7 +25,7 @@ func (e *edge) begin(path string, announced int, body string) net.Conn {
 }
 
 func TestABodyForNobodyIsNotWaitedFor(t *testing.T) {
-	e := open(t, dialect.Options{MaxBody: 1 << 20})
+	e := open(t, nodeoshttp.Options{MaxBody: 1 << 20})
 	answer := make([]byte, 12)
 	if _, err := io.ReadFull(e.begin("/none", 1<<20, "{"), answer); err != nil || string(answer) != "HTTP/1.1 404" {
 		t.Errorf("%q, %v", answer, err)
@@ -34,7 +34,7 @@ func TestABodyForNobodyIsNotWaitedFor(t *testing.T) {
 
 // What has come of bodies counts, not what they will be when they are whole.
 func TestBodiesCountWhileTheyCome(t *testing.T) {
-	e := open(t, dialect.Options{MaxBody: 1 << 20, MaxBytesInFlight: 100 << 10})
+	e := open(t, nodeoshttp.Options{MaxBody: 1 << 20, MaxBytesInFlight: 100 << 10})
 	answers := make(chan string, 3)
 	var held []net.Conn
 	for range cap(answers) { // none of them ever comes whole, and three halves are too much
@@ -65,7 +65,7 @@ func TestBodiesCountWhileTheyCome(t *testing.T) {
 // A body that drips is not waited for, however long its sender goes on.
 func TestABodyThatDripsIsLetGo(t *testing.T) {
 	t.Parallel()
-	e := open(t, dialect.Options{MaxBody: 1 << 20})
+	e := open(t, nodeoshttp.Options{MaxBody: 1 << 20})
 	start := time.Now()
 	c := e.begin("/echo", 1<<20, "{")
 	go func() {
@@ -80,9 +80,9 @@ func TestABodyThatDripsIsLetGo(t *testing.T) {
 }
 
 func TestWhatRequestsTakeIsInFlight(t *testing.T) {
-	e := open(t, dialect.Options{MaxBytesInFlight: 1000})
-	e.must(e.s.Add(dialect.Endpoint{Path: "/take", Category: public,
-		Handle: func(r *dialect.Request, b []byte) (int, []byte) {
+	e := open(t, nodeoshttp.Options{MaxBytesInFlight: 1000})
+	e.must(e.s.Add(nodeoshttp.Endpoint{Path: "/take", Category: public,
+		Handle: func(r *nodeoshttp.Request, b []byte) (int, []byte) {
 			for {
 				if err := r.Take(300); err != nil {
 					return 503, append(b, err.Error()...)

@@ -1,11 +1,11 @@
-// Package dialect is HTTP as nodeos speaks it: endpoints are found by their whole target, in
+// Package nodeoshttp is HTTP as nodeos speaks it: endpoints are found by their whole target, in
 // categories that an address serves, and get whole bodies; whoever comes from another site, or
 // asks for another host, is told so in nodeos' headers (Leap: beast_http_session.hpp).
 //
 // It knows paths, bodies and status codes. What an endpoint means, and what the body of a
 // refusal says, is its owner's (Faults). Connections, and bytes and requests under way, are
 // bounded by package serve.
-package dialect
+package nodeoshttp
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package dialect_test
+package nodeoshttp_test
 
 import (
 	"bufio"
@@ -19,29 +19,29 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/rpc/dialect"
+	"tarn/antelope/rpc/nodeoshttp"
 )
 
 const (
-	public dialect.Category = 1 << iota
+	public nodeoshttp.Category = 1 << iota
 	private
 )
 
-func faults(b []byte, r dialect.Refusal, n int64) (int, []byte) {
-	status := map[dialect.Refusal]int{dialect.BadTarget: 400, dialect.BadHost: 400, dialect.NotFound: 404,
-		dialect.TooManyBytes: 503, dialect.TooManyRequests: 503}[r]
+func faults(b []byte, r nodeoshttp.Refusal, n int64) (int, []byte) {
+	status := map[nodeoshttp.Refusal]int{nodeoshttp.BadTarget: 400, nodeoshttp.BadHost: 400, nodeoshttp.NotFound: 404,
+		nodeoshttp.TooManyBytes: 503, nodeoshttp.TooManyRequests: 503}[r]
 	return status, fmt.Appendf(b, "refusal %d %d", r, n)
 }
 
 type edge struct {
 	t       testing.TB
-	s       *dialect.Server
+	s       *nodeoshttp.Server
 	address string
 	begun   chan struct{} // has one once a call of /wait is under way
 	release chan struct{} // ends calls of /wait
 }
 
-func open(t testing.TB, o dialect.Options) *edge {
+func open(t testing.TB, o nodeoshttp.Options) *edge {
 	t.Helper()
 	e := &edge{t: t, begun: make(chan struct{}, 1), release: make(chan struct{})}
 	if o.MaxBody == 0 {
@@ -53,16 +53,16 @@ func open(t testing.TB, o dialect.Options) *edge {
 	if o.MaxConnections == 0 {
 		o.MaxConnections = -1
 	}
-	e.s = dialect.New(o, faults)
+	e.s = nodeoshttp.New(o, faults)
 	e.must(e.s.Add(
-		dialect.Endpoint{Path: "/echo", Category: public,
-			Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, append(b, r.Body...) }},
-		dialect.Endpoint{Path: "/text", Category: private, Text: true,
-			Handle: func(_ *dialect.Request, b []byte) (int, []byte) { return 201, append(b, "text"...) }},
-		dialect.Endpoint{Path: "/hidden", Category: dialect.All, Hidden: true,
-			Handle: func(r *dialect.Request, b []byte) (int, []byte) { return 200, b }},
-		dialect.Endpoint{Path: "/wait", Category: public, Waits: true,
-			Handle: func(r *dialect.Request, b []byte) (int, []byte) {
+		nodeoshttp.Endpoint{Path: "/echo", Category: public,
+			Handle: func(r *nodeoshttp.Request, b []byte) (int, []byte) { return 200, append(b, r.Body...) }},
+		nodeoshttp.Endpoint{Path: "/text", Category: private, Text: true,
+			Handle: func(_ *nodeoshttp.Request, b []byte) (int, []byte) { return 201, append(b, "text"...) }},
+		nodeoshttp.Endpoint{Path: "/hidden", Category: nodeoshttp.All, Hidden: true,
+			Handle: func(r *nodeoshttp.Request, b []byte) (int, []byte) { return 200, b }},
+		nodeoshttp.Endpoint{Path: "/wait", Category: public, Waits: true,
+			Handle: func(r *nodeoshttp.Request, b []byte) (int, []byte) {
 				select {
 				case e.begun <- struct{}{}:
 				default:
@@ -86,7 +86,7 @@ func (e *edge) must(err error) {
 	}
 }
 
-func (e *edge) listen(address string, c dialect.Category) string {
+func (e *edge) listen(address string, c nodeoshttp.Category) string {
 	e.t.Helper()
 	addrs, err := e.s.Listen(context.Background(), address, e.t.TempDir(), c)
 	e.must(err)
@@ -135,7 +135,7 @@ func (e *edge) expect(res *http.Response, body string, status int, want string) 
 }
 
 func TestAddressesServeTheirCategories(t *testing.T) {
-	e := open(t, dialect.Options{})
+	e := open(t, nodeoshttp.Options{})
 	second := e.listen("localhost:0", private)
 	res, body := e.ask("tcp", second, "GET /text HTTP/1.1\r\nHost: "+second+"\r\n\r\n")
 	e.expect(res, body, 201, "text")
@@ -150,7 +150,7 @@ func TestAddressesServeTheirCategories(t *testing.T) {
 }
 
 func TestBytesInFlightAreBounded(t *testing.T) {
-	e := open(t, dialect.Options{MaxBytesInFlight: 5})
+	e := open(t, nodeoshttp.Options{MaxBytesInFlight: 5})
 	res, body := e.post("/echo", "12345")
 	e.expect(res, body, 200, "12345")
 	res, body = e.post("/echo", "123456")
@@ -160,7 +160,7 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 }
 
 func TestConnectionsOverTheLimitAreToldSo(t *testing.T) {
-	e := open(t, dialect.Options{MaxConnections: 2})
+	e := open(t, nodeoshttp.Options{MaxConnections: 2})
 	var idle []net.Conn
 	for range 2 {
 		c, err := net.Dial("tcp", e.address)
@@ -183,7 +183,7 @@ func TestConnectionsOverTheLimitAreToldSo(t *testing.T) {
 }
 
 func TestTheHostHeaderMustNameTheServer(t *testing.T) {
-	e := open(t, dialect.Options{Hosts: []string{"node.example:80", "bare"}})
+	e := open(t, nodeoshttp.Options{Hosts: []string{"node.example:80", "bare"}})
 	_, port, _ := net.SplitHostPort(e.address)
 	for host, ok := range map[string]bool{
 		"127.0.0.1:0": true, "127.0.0.1:" + port: true, "127.0.0.1": true, "node.example": true, "node.example:1": true,
@@ -195,13 +195,13 @@ func TestTheHostHeaderMustNameTheServer(t *testing.T) {
 			t.Errorf("host %q: %v", host, res)
 		}
 	}
-	any := open(t, dialect.Options{AnyHost: true})
+	any := open(t, nodeoshttp.Options{AnyHost: true})
 	res, body := any.post("/echo", "", "Host: evil.example")
 	any.expect(res, body, 200, "")
 }
 
 func TestSlowClientsAreLetGo(t *testing.T) {
-	e := open(t, dialect.Options{HeaderTimeout: 100 * time.Millisecond, BodyTimeout: 100 * time.Millisecond,
+	e := open(t, nodeoshttp.Options{HeaderTimeout: 100 * time.Millisecond, BodyTimeout: 100 * time.Millisecond,
 		IdleTimeout: 100 * time.Millisecond})
 	host := "Host: " + e.address + "\r\n"
 	for _, text := range []string{"POST /ec", "POST /echo HTTP/1.1\r\n" + host,
@@ -225,7 +225,7 @@ func TestSlowClientsAreLetGo(t *testing.T) {
 }
 
 func TestAUnixSocketNeedsNoHost(t *testing.T) {
-	e := open(t, dialect.Options{})
+	e := open(t, nodeoshttp.Options{})
 	dir := t.TempDir()
 	path := filepath.Join(dir, "node.sock")
 	_, err := e.s.Listen(context.Background(), "./node.sock", dir, public)
@@ -246,7 +246,7 @@ func TestAUnixSocketNeedsNoHost(t *testing.T) {
 
 func TestConnectionsAreReusedUnlessTheyMustNot(t *testing.T) {
 	for _, noReuse := range []bool{false, true} {
-		e := open(t, dialect.Options{NoReuse: noReuse})
+		e := open(t, nodeoshttp.Options{NoReuse: noReuse})
 		res, _ := e.post("/echo", "")
 		if res.Close != noReuse {
 			t.Errorf("no reuse %v: closes %v", noReuse, res.Close)
@@ -255,7 +255,7 @@ func TestConnectionsAreReusedUnlessTheyMustNot(t *testing.T) {
 }
 
 func TestStopLetsCallsEnd(t *testing.T) {
-	e := open(t, dialect.Options{})
+	e := open(t, nodeoshttp.Options{})
 	answer := make(chan string)
 	go func() {
 		_, body := e.post("/wait", "")
@@ -288,7 +288,7 @@ func FuzzRequest(f *testing.F) {
 		"POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 999\r\n\r\n"} {
 		f.Add([]byte(s))
 	}
-	e := open(f, dialect.Options{AnyHost: true, HeaderTimeout: 50 * time.Millisecond,
+	e := open(f, nodeoshttp.Options{AnyHost: true, HeaderTimeout: 50 * time.Millisecond,
 		BodyTimeout: 50 * time.Millisecond, IdleTimeout: 50 * time.Millisecond})
 	close(e.release)
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -311,10 +311,10 @@ func FuzzRequest(f *testing.F) {
 
 // Each request that is worked on holds the answer that it makes.
 func TestFewRequestsAreWorkedOnAtOnce(t *testing.T) {
-	e := open(t, dialect.Options{})
+	e := open(t, nodeoshttp.Options{})
 	var working, most atomic.Int64
 	release := make(chan struct{})
-	work := func(_ *dialect.Request, b []byte) (int, []byte) {
+	work := func(_ *nodeoshttp.Request, b []byte) (int, []byte) {
 		now := working.Add(1)
 		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
 		}
@@ -322,7 +322,7 @@ func TestFewRequestsAreWorkedOnAtOnce(t *testing.T) {
 		working.Add(-1)
 		return 200, append(b, "done"...)
 	}
-	e.must(e.s.Add(dialect.Endpoint{Path: "/work", Category: public, Handle: work}))
+	e.must(e.s.Add(nodeoshttp.Endpoint{Path: "/work", Category: public, Handle: work}))
 	limit := int64(4 * runtime.GOMAXPROCS(0))
 	var asking sync.WaitGroup
 	for range 3 * limit {

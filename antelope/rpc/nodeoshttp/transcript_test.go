@@ -1,4 +1,4 @@
-package dialect_test
+package nodeoshttp_test
 
 import (
 	"bufio"
@@ -10,26 +10,26 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/rpc/dialect"
-	"tarn/internal/conversation"
+	"tarn/antelope/rpc/nodeoshttp"
+	"tarn/internal/transcript"
 )
 
 // What is said on a connection of its own, byte for byte, but that lines end with one
 // character, and that $host is the server's address. "closed" is an answer that does not come.
 func TestConnectionsConverseAsTheFilesSay(t *testing.T) {
-	for file, o := range map[string]dialect.Options{
+	for file, o := range map[string]nodeoshttp.Options{
 		"requests.txt": {Server: "nodeos/v5", MaxBody: 10},
 		"origins.txt":  {AllowOrigin: "*", AllowHeaders: "X", MaxAge: "7", AllowCredentials: true},
 	} {
 		path := "testdata/" + file
-		list, err := conversation.Read(path)
+		list, err := transcript.Read(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := open(t, o)
 		for _, x := range list {
 			got := e.converse(strings.ReplaceAll(strings.ReplaceAll(x.Ask, "\n", "\r\n"), "$host", e.address))
-			if len(x.Answers) != 1 || !conversation.Matches(x.Answers[0], got) {
+			if len(x.Answers) != 1 || !transcript.Matches(x.Answers[0], got) {
 				t.Errorf("%s:%d: %s\n got %s\nwant %s", path, x.Line, x.Ask, got, x.Answers)
 			}
 		}

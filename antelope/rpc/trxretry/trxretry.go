@@ -1,9 +1,9 @@
-// Package retry keeps transactions that clients want to see in a block: it sends them
+// Package trxretry keeps transactions that clients want to see in a block: it sends them
 // again until they are in one, and answers when that block is deep enough or final
 // (Leap: trx_retry_db.cpp).
 //
 // It executes nothing: it is told, and what it sends goes to peers.
-package retry
+package trxretry
 
 import (
 	"context"

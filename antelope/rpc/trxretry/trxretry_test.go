@@ -1,4 +1,4 @@
-package retry_test
+package trxretry_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/rpc"
-	"tarn/antelope/rpc/retry"
+	"tarn/antelope/rpc/trxretry"
 	"tarn/antelope/types"
 )
 
@@ -18,7 +18,7 @@ import (
 const start = 1_600_000_000
 
 type bench struct {
-	*retry.Database
+	*trxretry.Database
 	t    *testing.T
 	now  time.Time
 	sent int
@@ -26,7 +26,7 @@ type bench struct {
 
 func newBench(t *testing.T, bytes uint64) *bench {
 	b := &bench{t: t, now: time.Unix(start, 0)}
-	b.Database = retry.New(retry.Options{MaxBytes: bytes, Interval: 20 * time.Second, MaxExpiration: 2 * time.Minute,
+	b.Database = trxretry.New(trxretry.Options{MaxBytes: bytes, Interval: 20 * time.Second, MaxExpiration: 2 * time.Minute,
 		Send:   func(*types.PackedTransaction) { b.sent++ },
 		Render: func(t *types.TransactionTrace) ([]byte, error) { return []byte(t.ID.String()), nil },
 		Now:    func() time.Time { return b.now }})

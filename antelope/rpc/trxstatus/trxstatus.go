@@ -1,10 +1,10 @@
-// Package finality remembers what became of transactions that this node saw: in
+// Package trxstatus remembers what became of transactions that this node saw: in
 // which block they are, whether that block is final, whether it was forked out
 // (Leap: trx_finality_status_processing.cpp). It keeps them for a while and within a
 // bound of memory.
 //
 // It executes nothing and reads no state: it is told.
-package finality
+package trxstatus
 
 import (
 	"cmp"

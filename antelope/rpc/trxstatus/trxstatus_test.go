@@ -1,4 +1,4 @@
-package finality_test
+package trxstatus_test
 
 import (
 	"encoding/binary"
@@ -6,19 +6,19 @@ import (
 	"time"
 
 	"tarn/antelope/consensus"
-	"tarn/antelope/rpc/finality"
+	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/types"
 )
 
 type bench struct {
 	t   *testing.T
 	now time.Time
-	*finality.Tracker
+	*trxstatus.Tracker
 }
 
 func newBench(t *testing.T, bytes uint64) *bench {
 	b := &bench{t: t, now: time.Unix(1000, 0)}
-	b.Tracker = finality.New(finality.Options{MaxBytes: bytes, Success: 3 * time.Minute, Failure: time.Minute,
+	b.Tracker = trxstatus.New(trxstatus.Options{MaxBytes: bytes, Success: 3 * time.Minute, Failure: time.Minute,
 		Now: func() time.Time { return b.now }})
 	return b
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/integrity"
-	"tarn/antelope/integrity/integritytest"
+	"tarn/antelope/logcheck"
+	"tarn/antelope/logcheck/logchecktest"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
@@ -136,7 +136,7 @@ func cutShort(t *testing.T, r *rand.Rand, change func(*Options), s uint64) (mend
 		}
 	}
 	spoiled := mem.Clone()
-	list, mended := integritytest.CutShort(t, mem, func(files vfs.FS, disk *memfs.FS) []integrity.Finding {
+	list, mended := logchecktest.CutShort(t, mem, func(files vfs.FS, disk *memfs.FS) []logcheck.Finding {
 		x.o.FS = testFS{files, disk}
 		return inspectBeside(t, x, known)
 	}, s, note)
@@ -150,7 +150,7 @@ func cutShort(t *testing.T, r *rand.Rand, change func(*Options), s uint64) (mend
 			sound := before[at : at+h.span()]
 			if holds(now, at, sound) && !holds(after, at, sound) {
 				t.Fatalf("%v\nfound %v\nthe entry at %d of %s was sound, and is gone",
-					note, integritytest.Told(list), at, p)
+					note, logchecktest.Told(list), at, p)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 	"tarn/store/vfs"
 	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
@@ -437,7 +437,7 @@ func TestALogIsConvertedWhereItLies(t *testing.T) {
 
 // nodeos' own logs are taken over, and gone on with.
 func TestNodeosLogsAreOpened(t *testing.T) {
-	dir := reference.Path(t, "history-sample/state-history")
+	dir := refdata.Path(t, "history-sample/state-history")
 	for _, name := range []string{"trace_history", "chain_state_history"} {
 		for _, index := range []bool{true, false} {
 			takeOver(t, dir, name, index)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"tarn/antelope/integrity"
+	"tarn/antelope/logcheck"
 	"tarn/antelope/partlog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
@@ -21,7 +21,7 @@ type VerifyOptions struct {
 	Old  []string   // folders with parts of it, retained or archived; they need not exist
 	FS   partlog.FS // nil for the machine's own
 
-	integrity.Reporter
+	logcheck.Reporter
 	// Decode reads the unpacked content of an entry; nil looks at the checksum only.
 	Decode func(io.Reader) error
 	// ID is the id that a block has elsewhere, false if it is not known there; nil knows none.
@@ -31,11 +31,11 @@ type VerifyOptions struct {
 // Verify reads all of a log, entry by entry, and changes nothing. It goes on after a
 // finding at the next whole entry. A log that is not there has nothing to read. The error
 // is that of what could not be read at all.
-func Verify(o VerifyOptions) (integrity.Counts, error) {
+func Verify(o VerifyOptions) (logcheck.Counts, error) {
 	if o.FS == nil {
 		o.FS = partlog.OS
 	}
-	var total integrity.Counts
+	var total logcheck.Counts
 	for _, dir := range o.Old {
 		list, err := partlog.Parts(o.FS, dir, o.Name, nil, nil)
 		if err != nil {
@@ -43,7 +43,7 @@ func Verify(o VerifyOptions) (integrity.Counts, error) {
 		}
 		for i, p := range list {
 			if i > 0 && p.First != list[i-1].Last+1 {
-				o.Found(integrity.Finding{Path: p.Log(), Offset: -1, Block: p.First,
+				o.Found(logcheck.Finding{Path: p.Log(), Offset: -1, Block: p.First,
 					Detail: fmt.Sprintf("the file before it ends with block %d", list[i-1].Last)})
 			}
 			if err := o.file(p.Pair, &p, &total); err != nil {
@@ -55,7 +55,7 @@ func Verify(o VerifyOptions) (integrity.Counts, error) {
 }
 
 // file reads one file with its index; p is nil for the one that is appended to.
-func (o *VerifyOptions) file(pair partlog.Pair, p *partlog.Part, total *integrity.Counts) (err error) {
+func (o *VerifyOptions) file(pair partlog.Pair, p *partlog.Part, total *logcheck.Counts) (err error) {
 	log, err := o.FS.Open(pair.Log(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -92,7 +92,7 @@ type scanner struct {
 	log   vfs.File
 	index vfs.File // nil if there is none
 	size  int64
-	count *integrity.Counts
+	count *logcheck.Counts
 
 	limit  int64 // where entries end at the latest
 	pruned bool
@@ -106,8 +106,8 @@ type scanner struct {
 	mark   *mark // of the file that is appended to, if it has one
 	fits   bool  // the mark does
 
-	waiting []integrity.Finding // after the last whole entry: perhaps they are its end
-	keep    int64               // where the first of them begins, and its block
+	waiting []logcheck.Finding // after the last whole entry: perhaps they are its end
+	keep    int64              // where the first of them begins, and its block
 	kept    uint32
 	stop    bool   // what follows is cut off by a start
 	lost    bool   // headers are lost: nobody can tell where blocks are
@@ -119,7 +119,7 @@ type scanner struct {
 
 func (s *scanner) path() string { return s.pair.Log() }
 
-func (s *scanner) found(f integrity.Finding) {
+func (s *scanner) found(f logcheck.Finding) {
 	if f.Path == "" {
 		f.Path = s.path()
 	}
@@ -155,7 +155,7 @@ func (s *scanner) findMark() error {
 	case err == nil:
 		s.mark = &m
 	case errors.Is(err, partlog.ErrMark):
-		s.found(integrity.Finding{Path: markPath(s.pair), Offset: -1,
+		s.found(logcheck.Finding{Path: markPath(s.pair), Offset: -1,
 			Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -232,11 +232,11 @@ func (s *scanner) misnumbered(h header) error {
 		return err
 	}
 	if err == nil && number(next.id) == number(h.id)+1 {
-		s.found(integrity.Finding{Offset: s.at + 8, Block: s.num, Detail: why})
+		s.found(logcheck.Finding{Offset: s.at + 8, Block: s.num, Detail: why})
 		s.num, s.lost = number(h.id), true
 		return s.content(h)
 	}
-	f := integrity.Finding{Offset: s.at + 8, Block: s.num, Detail: why}
+	f := logcheck.Finding{Offset: s.at + 8, Block: s.num, Detail: why}
 	id, ok, err := s.known(s.at + h.span())
 	if err != nil {
 		return err
@@ -290,7 +290,7 @@ func (s *scanner) content(h header) error {
 	err := s.unpack(s.at, h)
 	switch {
 	case errors.Is(err, ErrCorrupt):
-		s.wait(integrity.Finding{Offset: s.at, Block: s.num, Detail: err.Error()})
+		s.wait(logcheck.Finding{Offset: s.at, Block: s.num, Detail: err.Error()})
 	case err != nil:
 		return err
 	default:
@@ -313,7 +313,7 @@ func (s *scanner) isWhole(h header) error {
 	end := s.at + h.span()
 	if m := s.mark; m != nil && m.size == end && m.end == s.num+1 && m.id != h.id {
 		id := m.id
-		s.found(integrity.Finding{Offset: s.at + 8, Block: s.num,
+		s.found(logcheck.Finding{Offset: s.at + 8, Block: s.num,
 			Detail: fmt.Sprintf("the entry is of block %s, and %s was durable", h.id, id),
 			Mend:   s.mendBytes([]write{writeID(s.at, &id)})})
 		s.last, s.fits = id, true
@@ -324,7 +324,7 @@ func (s *scanner) isWhole(h header) error {
 	}
 	id, ok, err := s.o.ID(s.num)
 	if err == nil && ok && id != h.id {
-		s.found(integrity.Finding{Offset: s.at + 8, Block: s.num,
+		s.found(logcheck.Finding{Offset: s.at + 8, Block: s.num,
 			Detail: fmt.Sprintf("the entry is of block %s, elsewhere it is %s", h.id, id)})
 	}
 	return err
@@ -332,7 +332,7 @@ func (s *scanner) isWhole(h header) error {
 
 // wait keeps a finding until it is known whether whole entries follow. Behind the mark
 // nobody asks: a start cuts off all from there on.
-func (s *scanner) wait(f integrity.Finding) {
+func (s *scanner) wait(f logcheck.Finding) {
 	f.Path = s.path()
 	if len(s.waiting) == 0 {
 		s.keep, s.kept = s.at, s.num
@@ -374,7 +374,7 @@ func (s *scanner) unpack(at int64, h header) error {
 // that follows and its checksum tell what they were.
 func (s *scanner) resume(why error) error {
 	if s.mark != nil && s.at >= s.mark.size {
-		s.wait(integrity.Finding{Offset: s.at, Block: s.num, Detail: why.Error()})
+		s.wait(logcheck.Finding{Offset: s.at, Block: s.num, Detail: why.Error()})
 		s.stop = true
 		return nil
 	}
@@ -388,7 +388,7 @@ func (s *scanner) resume(why error) error {
 	if err := s.read(at - s.at); err != nil {
 		return err
 	}
-	f := integrity.Finding{Offset: s.at, Block: s.num, Detail: why.Error()}
+	f := logcheck.Finding{Offset: s.at, Block: s.num, Detail: why.Error()}
 	if !ok || num == s.num+1 {
 		h, mend, err := s.derive(at)
 		if err != nil {

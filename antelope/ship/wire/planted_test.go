@@ -3,8 +3,8 @@ package wire_test
 import (
 	"testing"
 
-	"tarn/internal/planted"
-	"tarn/internal/reference"
+	"tarn/internal/plantedfault"
+	"tarn/internal/refdata"
 )
 
 const (
@@ -30,8 +30,8 @@ const (
 // noted of a block's rows, and demands that the histories of the sample differ then. What the
 // sample does not show is planted in antelope/oracle.
 func TestPlantedFaultsInTheOrderOfRowsAreCaught(t *testing.T) {
-	reference.Path(t, "history-sample")
-	planted.Test(t, []planted.Fault{
+	refdata.Path(t, "history-sample")
+	plantedfault.Test(t, []plantedfault.Fault{
 		{"changed rows come oldest first", notesFile, "for i := len(touched) - 1; i >= 0; i-- {", "for i := range touched {"},
 		{"removed rows come oldest first", notesFile, "for i := len(gone) - 1; i >= 0; i-- {", "for i := range gone {"},
 		{"removed rows are left out", notesFile, goneLoop, ""},

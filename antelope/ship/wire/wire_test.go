@@ -17,7 +17,7 @@ import (
 	"tarn/antelope/serial"
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // entries are the payloads of a state-history log, by block.
@@ -45,7 +45,7 @@ func entries(t testing.TB, path string) map[uint32][]byte {
 }
 
 func TestTheHistoriesOfASampleAreNodeosOwn(t *testing.T) {
-	dir := reference.Path(t, "history-sample")
+	dir := refdata.Path(t, "history-sample")
 	traces := entries(t, filepath.Join(dir, "state-history", "trace_history.log"))
 	deltas := entries(t, filepath.Join(dir, "state-history", "chain_state_history.log"))
 	blocks, wrong := 0, 0
@@ -121,7 +121,7 @@ func describe(b []byte) string {
 }
 
 func TestTheFirstFrameIsNodeosOwn(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join(reference.Path(t, "history-sample"), "abi-frame.json"))
+	want, err := os.ReadFile(filepath.Join(refdata.Path(t, "history-sample"), "abi-frame.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 func text(random *rand.Rand, n int) []byte {
@@ -108,7 +108,7 @@ func TestPointsNeverOverflowTheirCount(t *testing.T) {
 
 // Files of a real nodeos are read.
 func TestNodeosFilesAreRead(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(reference.Path(t, "history-sample/traces"), "*.clog"))
+	names, err := filepath.Glob(filepath.Join(refdata.Path(t, "history-sample/traces"), "*.clog"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d files: %v", len(names), err)
 	}

@@ -18,7 +18,7 @@ import (
 	"tarn/antelope/serial"
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
-	"tarn/internal/reference"
+	"tarn/internal/refdata"
 )
 
 // slices are nodeos' files of one kind, inflated, by name.
@@ -63,7 +63,7 @@ func (o *own) add(b *wire.Block, ids *wire.Transactions) {
 // the blocks itself, so it knew no id of them when it executed what is in them; and when
 // it learned what is irreversible is its own affair.
 func TestTheTracesOfASampleAreNodeosOwn(t *testing.T) {
-	dir := reference.Path(t, "history-sample")
+	dir := refdata.Path(t, "history-sample")
 	o := own{map[string][]byte{}, map[string][]byte{}, map[string][]byte{}}
 	blocks := 0
 	record := func(x *chain.Executed) error {

@@ -2,7 +2,7 @@
 // the module "env". It owns how arguments are taken from a contract's memory (bounds,
 // alignment, aliasing, null), which functions an action may call, what they return
 // into that memory, and what is printed. [Functions] is the table that a machine
-// links against, [Genesis] and [Added] say from when on each may be imported.
+// links against; [GenesisOf] and package feature say from when on each may be imported.
 //
 // What functions do to the chain it asks of the chain through [Context]; it holds no
 // state, reads no clock and knows no storage.

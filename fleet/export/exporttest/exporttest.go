@@ -16,7 +16,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"tarn/fleet"
-	"tarn/fleet/server"
+	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
 	"tarn/internal/loopback"
 )
@@ -33,9 +33,9 @@ func Serve(t testing.TB, list ...*fleet.Move) string {
 	return serve(t, loopback.Address(t), list).URL()
 }
 
-func serve(t testing.TB, listen string, list []*fleet.Move) *server.Server {
+func serve(t testing.TB, listen string, list []*fleet.Move) *natsserver.Server {
 	t.Helper()
-	s, err := server.Start(server.Options{Dir: t.TempDir(), Listen: listen})
+	s, err := natsserver.Start(natsserver.Options{Dir: t.TempDir(), Listen: listen})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/internal/conversation"
+	"tarn/internal/transcript"
 	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
 	"tarn/opera/oracle"
@@ -157,7 +157,7 @@ func write(t *testing.T, list, said []string, events string) {
 		if kept[method]++; kept[method] > keptEach {
 			continue // long answers that say the same again
 		}
-		e := conversation.Exchange{Ask: list[i], Answers: []string{said[i]}}
+		e := transcript.Exchange{Ask: list[i], Answers: []string{said[i]}}
 		text = e.Append(text)
 	}
 	if err := errors.Join(os.WriteFile(recordedEvents, raw, 0o644),
@@ -168,7 +168,7 @@ func write(t *testing.T, list, said []string, events string) {
 
 // What clients asked once is answered as go-opera answered it.
 func TestClientsAreAnsweredAsTheyWere(t *testing.T) {
-	exchanges, err := conversation.Read(recordedAnswers)
+	exchanges, err := transcript.Read(recordedAnswers)
 	if err != nil {
 		t.Fatal(err)
 	}

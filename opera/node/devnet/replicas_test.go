@@ -9,9 +9,9 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"tarn/devchain"
 	"tarn/fleet/stream"
 	"tarn/internal/loopback"
-	"tarn/playground"
 )
 
 // A replica answers beside the node, and both come back after kill -9.
@@ -19,7 +19,7 @@ func TestReplicas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts nodes; not with -short")
 	}
-	d := start(t, t.TempDir(), func(o *playground.Options) {
+	d := start(t, t.TempDir(), func(o *devchain.Options) {
 		o.Replicas, o.Fleet, o.HTTP = 1, loopback.Address(t), loopback.Address(t)
 	})
 	replicas, err := d.o.Members()

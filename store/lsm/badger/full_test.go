@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/internal/disk"
+	"tarn/internal/loopdisk"
 	"tarn/store"
 	"tarn/store/lsm"
 	"tarn/store/lsm/badger"
@@ -174,14 +174,14 @@ func (k *kept) ends() string {
 // The library writes to mappings of sparse files, and a disk without room would end the process.
 // Closing and opening are refused in time, name the disk, and lose nothing.
 func TestAFullDiskIsAnErrorNotASignal(t *testing.T) {
-	if missing := disk.Missing(); missing != "" {
+	if missing := loopdisk.Missing(); missing != "" {
 		t.Skip(missing)
 	}
 	base := t.TempDir()
-	if err := disk.Apart(); err != nil {
+	if err := loopdisk.Apart(); err != nil {
 		t.Fatal(err)
 	}
-	d, err := disk.New(base, 256<<20)
+	d, err := loopdisk.New(base, 256<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,13 +3,13 @@ package engines
 import (
 	"testing"
 
-	"tarn/internal/planted"
+	"tarn/internal/plantedfault"
 )
 
 // The model with failing flushes, or the test of their steps, notices each fault of a flush.
 func TestPlantedFaultsOfFlushesAreCaught(t *testing.T) {
 	const flush, folder = "../../lsm/checkpoint.go", "../../lsm/folder.go"
-	planted.Test(t, []planted.Fault{
+	plantedfault.Test(t, []plantedfault.Fault{
 		{Name: "rows that may have been committed are taken for absent", File: flush,
 			From: "open, e.unsure = false, true", To: "open = false"},
 		{Name: "a sealed flush counts as done before its residue is there", File: flush,
