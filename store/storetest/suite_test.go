@@ -40,8 +40,22 @@ func TestMain(m *testing.M) {
 func TestModel(t *testing.T)      { suite.Model(t) }
 func TestModelFull(t *testing.T)  { suite.ModelFull(t) }
 func TestKill(t *testing.T)       { suite.Kill(t) }
-func TestNoSpace(t *testing.T)    { suite.NoSpace(t) }
 func TestMemoryDisk(t *testing.T) { suite.MemoryDisk(t) }
 func TestPowerCut(t *testing.T)   { suite.PowerCut(t) }
 
-func TestConformance(t *testing.T) { suite.Conformance(t) }
+// Rows of the sketch are a slice, so that filling a file system with them takes half a minute.
+func TestNoSpace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills file systems with the sketch's rows; takes half a minute")
+	}
+	suite.NoSpace(t)
+}
+
+// With -short one sketch does: the other one differs in what it keeps of undo.
+func TestConformance(t *testing.T) {
+	s := suite
+	if testing.Short() {
+		s.Engines = s.Engines[:1]
+	}
+	s.Conformance(t)
+}
