@@ -37,6 +37,14 @@ func crashing(t *testing.T) uint64 {
 	return seed
 }
 
+// crashCount is how many states a test opens: fewer with -short, where each takes most of a second.
+func crashCount() int {
+	if testing.Short() {
+		return min(*crashStates, 12)
+	}
+	return *crashStates
+}
+
 // diskOf opens a store with its history on a stand-in of the disk. Files of the history are
 // finished early, and moved.
 func diskOf(disk vfs.FS) (chainFolder, error) { return diskBelow(disk, "/", page.Heap) }
@@ -131,7 +139,7 @@ func powerCuts(t *testing.T, disk *recordfs.FS, dir string, mode page.Mode) {
 		t.Fatal(err)
 	}
 	states := 0
-	for state := range disk.Recording().Some(recordfs.Options{From: begun, Count: *crashStates, Seed: seed}) {
+	for state := range disk.Recording().Some(recordfs.Options{From: begun, Count: crashCount(), Seed: seed}) {
 		states++
 		var kept promise
 		for _, p := range promises {

@@ -167,7 +167,7 @@ func TestAPowerCutAmongRecordsLosesNothingOfAnImage(t *testing.T) {
 	disk := recordfs.New(memfs.New())
 	begun, promises := recordsLife(t, disk, list, random, r.events)
 	states, ahead := 0, 0
-	for state := range disk.Recording().Some(recordfs.Options{From: begun, Count: *crashStates, Seed: seed}) {
+	for state := range disk.Recording().Some(recordfs.Options{From: begun, Count: crashCount(), Seed: seed}) {
 		states++
 		var k kept
 		for _, p := range promises {

@@ -249,7 +249,7 @@ func TestAPowerCutWhileAChainGoesOverLeavesOneOrTheOther(t *testing.T) {
 	begun, certain := goesOver(t, disk, &s, original, e, events)
 	states, gone := 0, 0
 	for _, part := range []recordfs.Options{{From: begun, To: certain - 1}, {From: certain}} {
-		part.Count, part.Seed = *crashStates/2, seed
+		part.Count, part.Seed = crashCount()/2, seed
 		for state := range disk.Recording().Some(part) {
 			states++
 			over, err := goesOn(t, state.FS, &s, original, e, events, r)
