@@ -199,7 +199,8 @@ row by row.
 
 Tables keep their handles and counters. Where both stores keep undo data (page),
 it is kept; where the new one does not, it gets the state at the irreversible
-revision. The source is opened for reading only.
+revision. The source is opened read-only (a Badger store after a kill is opened
+once for writing first).
 
 Until all is copied and compared, DST holds a file UNFINISHED and is not opened by
 any node. An interrupted conversion goes on when the same command is run again.`,

@@ -16,9 +16,9 @@ func chainFiles() []Option {
 			Help: "How many of those older logs to keep where they can be read. The oldest beyond that moves to " +
 				"blocks-archive-dir,\nor is deleted if that is empty."},
 		{Name: "blocks-retained-dir", Kind: Path,
-			Help: "Folder of older logs, absolute or in blocks-dir. Not given, it is blocks-dir."},
+			Help: "Folder of older logs, absolute or in blocks-dir. The default is blocks-dir."},
 		{Name: "blocks-archive-dir", Kind: Path,
-			Help: "Folder for logs that are no longer read, absolute or in blocks-dir. Empty, they are deleted.\nThe " +
+			Help: "Folder for logs that are no longer read, absolute or in blocks-dir. If this is empty, old logs are deleted.\nThe " +
 				"node never looks into it; its files are the operator's."},
 		{Name: "state-dir", Kind: Path, Default: "state", Help: "Folder of the chain's state, absolute or in data-dir"},
 		{Name: "protocol-features-dir", Kind: Path, Default: "protocol_features",
@@ -40,10 +40,10 @@ func chainLimits() []Option {
 		{Name: "abi-serializer-max-time-ms", Kind: Uint32, Default: "15",
 			Help: "How long decoding with an ABI may take, in ms"},
 		{Name: "chain-state-db-size-mb", Kind: Uint64, Default: "1024",
-			Help: "The most that the chain's state may take, of the page engine (in MiB)"},
+			Help: "Page engine only: maximum size of the chain's state, in MiB"},
 		{Name: "chain-state-db-guard-size-mb",
 			Kind: Uint64, Default: "128",
-			Help: "Stop the node, safely, when less than this is free in the chain's state, of the page engine (in MiB)."},
+			Help: "Page engine only: stop the node safely when the chain's state has less free space than this, in MiB."},
 		{Name: "signature-cpu-billable-pct",
 			Kind: Uint32, Default: "50",
 			Help: "How much of the time that recovering keys takes is billed: whole percents, 50 for 50 %"},
@@ -92,7 +92,7 @@ func chainRules() []Option {
 		{Name: "database-map-mode", Kind: Choice, Choices: engine.ModeNames(), Default: "mapped_private",
 			Help: "How the page engine keeps the state (" + engine.Choice(engine.ModeNames()) +
 				"). nodeos' default is mapped.\n" +
-				"Not given, it is mapped where the state's folder is on a file system in memory (tmpfs).\n" +
+				"The default is mapped where the state's folder is on a file system in memory (tmpfs).\n" +
 				"mapped: a shared mapping, which the kernel writes back whenever it likes.\n" +
 				"mapped_private: changes stay in memory until a checkpoint writes each changed page once.\n" +
 				"heap: the state is read into memory at the start, in huge pages if there are any.\n" +

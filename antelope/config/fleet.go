@@ -6,9 +6,9 @@ func fleetOptions() []Option {
 		{Name: "fleet-server", Kind: Texts, Composing: true,
 			Help: "Address of a NATS server (nats://host:port) over which this node publishes what each block changes, for " +
 				"replicas that answer the same API (`tarn replica nodeos`); may be given many times for the servers " +
-				"of a cluster. A replica reads there."},
+				"of a cluster. A replica reads from these servers."},
 		{Name: "fleet-name", Kind: Text, Default: "nodeos",
-			Help: "Name of the fleet: letters, digits and dashes. Nodes that may take each other's place and their " +
+			Help: "Name of the fleet: letters, digits and dashes. Nodes that can replace each other and their " +
 				"replicas have the same name; other chains on the same servers have others."},
 		{Name: "fleet-embedded", Kind: Switch,
 			Help: "Run a NATS server in this process, with its files in the folder fleet in data-dir, in the place " +

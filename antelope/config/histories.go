@@ -8,8 +8,8 @@ func stateHistory() []Option {
 			Help: "Folder of older logs, absolute or in state-history-dir"},
 		{Name: "state-history-archive-dir",
 			Kind: Path,
-			Help: "Folder for logs that are no longer read, absolute or in state-history-dir; empty, they are " +
-				"deleted.\nIts files are the operator's."},
+			Help: "Folder for logs that are no longer read, absolute or in state-history-dir. If this is " +
+				"empty, old logs are deleted.\nIts files are the operator's."},
 		{Name: "state-history-stride", Kind: Uint32,
 			Help: "Begin new logs whenever the block's number is a multiple of this.\nThe old ones become " +
 				"*-history-<first>-<last>.log and .index."},

@@ -23,15 +23,15 @@ func netPeers() []Option {
 		{Name: "p2p-accept-transactions", Kind: Bool, Default: "true",
 			Help: "Take transactions from peers, and relay valid ones."},
 		{Name: "p2p-auto-bp-peer", Kind: Texts, Composing: true, Secret: true,
-			Help: "A producer and its address, as account,host:port[:<trx>|<blk>]. The node connects to it while it " +
-				"is near this node's producers in the schedule, with p2p-bp-gossip-endpoint while it is in the " +
-				"schedule.\nExamples:\n    producer1,p2p.example.com:9876\n    " +
+			Help: "A producer and its address, as account,host:port[:<trx>|<blk>]. The node stays connected to this " +
+				"producer while it is at most two places before or after one of this node's producers in the " +
+				"schedule; with p2p-bp-gossip-endpoint, while it is anywhere in the schedule.\nExamples:\n    producer1,p2p.example.com:9876\n    " +
 				"producer2,p2p.trx.example.com:9876:trx\n"},
 		{Name: "p2p-bp-gossip-endpoint", Kind: Texts, Composing: true, Multitoken: true,
-			Help: "A producer of this node, host:port at which other producers can connect to it, and the IP address that " +
-				"it connects from, as account,host:port,ip; may be given many times. Producers pass this on to each " +
-				"other, and connect while they are in the schedule. It is signed with the key that the producer has " +
-				"registered on the chain (regpeerkey), which a signature-provider must have (Spring).\nExamples:\n   " +
+			Help: "account,host:port,ip: a producer of this node, the address for incoming connections from other " +
+				"producers, and the IP address of its outgoing connections; may be given many times. Producers pass " +
+				"this on to each other, and connect while they are in the schedule. The node signs it with the peer " +
+				"key of the producer (regpeerkey on the chain); a signature-provider must have that key (Spring).\nExamples:\n   " +
 				" producer1,p2p.example.com:9876,198.51.100.1\n    producer1,p2p.example.com:9877,2001:db8::7348\n"},
 		{Name: "agent-name", Kind: Text, Default: "EOS Test Agent",
 			Help: "The name by which peers know this node. Where the feature SAVANNA is active when the node starts, " +

@@ -20,8 +20,8 @@ func production() []Option {
 			Help: "Make no blocks while the last irreversible block is older than this, in seconds; below 0 for no limit"},
 		{Name: "production-pause-vote-timeout-ms",
 			Kind: Uint32, Default: "6000",
-			Help: "Make no blocks after this time, in ms, without a vote of the finalizers of this node's producers, " +
-				"or without one of others; 0 turns this off (Spring)"},
+			Help: "Pause production if for this time, in ms, no vote of this node's own finalizers arrived, or none " +
+				"of other finalizers; 0 turns this off (Spring)"},
 		{Name: "max-reversible-blocks", Kind: Uint32,
 			Default: "3600",
 			Help: "On a chain with Savanna's rules, make no blocks while more than this many are reversible; 0 " +
@@ -37,9 +37,9 @@ func production() []Option {
 			Default: DevelopmentKey,
 			Help: "A key to sign blocks with, as <public key>=<type>:<data>; may be given many times.\n" +
 				"   KEY:<private key>\n   KEOSD:<url>  of a keosd whose wallet is unlocked\n" +
-				"A key of a finalizer, to vote with, is PUB_BLS_...=KEY:PVT_BLS_...; KEOSD has none.\n" +
-				"What is malformed is left out with a line in the log. Where the feature SAVANNA is active, the node " +
-				"does not start with it, as Spring does.\n"},
+				"A key of a finalizer, to vote with, is PUB_BLS_...=KEY:PVT_BLS_...; KEOSD cannot hold such keys.\n" +
+				"A malformed entry is skipped and logged. If the feature SAVANNA is active, the node refuses to start " +
+				"with a malformed entry, as Spring does.\n"},
 		{Name: "greylist-account", Kind: Texts, Composing: true, Multitoken: true,
 			Help: "An account that gets no more CPU and NET than its stake guarantees"},
 		{Name: "greylist-limit", Kind: Uint32, Default: "1000",

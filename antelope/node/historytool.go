@@ -186,7 +186,7 @@ func historyRepairCommand() *cobra.Command {
 		Args: oneFolder,
 		Long: `Verify a history and mend what can be mended: make indexes again, cut off what a crash or a
 cut file left behind the last whole entry, write the header or the end of an entry anew where its
-content proves what they were. Whole entries are never touched. It asks no questions, and prints all that
+content proves what they were. Entries without damage are never changed. It asks no questions, and prints all that
 it does. What cannot be mended is named, with what to do.`}
 	var t historyTool
 	t.flags(c)

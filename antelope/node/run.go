@@ -48,6 +48,10 @@ type invocation struct {
 // been logged.
 func run(ctx context.Context, args []string, s streams) error { return runAs(ctx, args, s, false) }
 
+// replicaHelp stands above the options of the node, which are the replica's too.
+const replicaHelp = "A replica of a node. It needs fleet-server: its state and its blocks come from the fleet.\n" +
+	"Options of producers, of snapshots, of a genesis and of replays are refused.\n\n"
+
 // runAs runs nodeos, or a replica of one.
 func runAs(ctx context.Context, args []string, s streams, replica bool) error {
 	l := &invocation{version: version(), manager: systemd.FromEnvironment()}
@@ -66,6 +70,9 @@ func runAs(ctx context.Context, args []string, s streams, replica bool) error {
 		return l.end(logs.Logger(""), err)
 	}
 	if c.Print != "" {
+		if replica && c.Bool("help") {
+			c.Print = replicaHelp + c.Print
+		}
 		_, err := io.WriteString(s.out, c.Print)
 		return err
 	}

@@ -70,7 +70,7 @@ func connectFlags(f *pflag.FlagSet, o *stream.Options) {
 	f.StringArrayVar(&o.Servers, "fleet-server", nil,
 		"address of a NATS server (nats://host:port); may be given many times")
 	f.StringVar(&o.Name, "fleet-name", "nodeos",
-		"name of the fleet; of tarn opera it is opera, unless --fleet.name says another")
+		"name of the fleet, as in the node's option; for a fleet of tarn opera give opera")
 	f.StringVar(&o.Credentials, "fleet-credentials", "", "file of a NATS user's JWT and key (.creds)")
 	f.StringVar(&o.NKey, "fleet-nkey", "", "file of the seed of a NATS user's nkey")
 	f.StringVar(&o.User, "fleet-user", "", "NATS user")

@@ -36,7 +36,7 @@ of --until. Started again with the same folder it goes on after the last complet
 again. A folder is for one chain. If the stream no longer has what follows, it ends with an error, unless --from-here says
 that blocks may be missing.
 
-Exit codes: 0 interrupted or at the end, 1 what follows is not to be had, the stream is damaged or of another chain, or the
+Exit codes: 0 interrupted or at the end, 1 the next block is not available, the stream is damaged or of another chain, or the
 files cannot be written, 2 the command line is wrong.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -71,6 +71,8 @@ files cannot be written, 2 the command line is wrong.`,
 	f.Int64Var(&rowGroup, "row-group-mb", 32, "MB of rows that each open file holds in memory")
 	f.Int64Var(&held, "memory-mb", 512, "MB of blocks that can still be taken back")
 	connectFlags(f, &o.Stream)
+	name := f.Lookup("fleet-name")
+	name.Usage, name.DefValue = "name of the fleet, as in the node's option; if not given, the value of --ledger", ""
 	return c
 }
 

@@ -28,12 +28,12 @@ func verifyCommand() *cobra.Command {
 		Long: `Have all replicas compare their rows with the node's.
 
 The node that publishes reads all rows of its newest block, and each replica its own rows of the same block,
-beside their work. A replica whose rows differ is named with the tables. It begins again with the newest
-snapshot, and is not ready until then.
+while they work. The report names each replica whose rows differ, and the tables. Such a replica begins again with
+the newest snapshot, and is not ready until then.
 
-The options that begin with fleet are those of the node and its replicas. Exit codes: 0 all replicas have the
-node's rows, 1 one has not, or has not told in time, or nobody publishes, or the servers do not answer, 2 the
-command line is wrong.`,
+The options that begin with fleet are those of the node and its replicas. Exit codes: 0 there is a replica,
+and all have the node's rows; 1 a replica differs or did not answer in time, there is none, no node publishes, or the
+servers do not answer; 2 the command line is wrong.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {

@@ -36,7 +36,7 @@ func fleetFlags(c *Config) []Flag {
 				"reads there",
 			value: list(&f.Servers)},
 		{Name: "fleet.name",
-			Help:  "Name of the fleet: nodes that may take each other's place, and their replicas, have the same",
+			Help:  "Name of the fleet: nodes that can replace each other, and their replicas, must have the same name",
 			value: text(&f.Name)},
 		{Name: "fleet.embedded",
 			Help: "Run a NATS server in this process, with its files in the data folder, in the place of " +
@@ -69,6 +69,6 @@ func fleetFlags(c *Config) []Flag {
 			value: text(&f.Folder)},
 		{Name: "fleet.verify",
 			Help: "A replica compares all rows of its state with the node's at each snapshot, and begins again if " +
-				"they differ; all nodes of the fleet have begun with the same genesis file", value: toggle(&f.Verify)},
+				"they differ; this needs nodes that all began with the same genesis file", value: toggle(&f.Verify)},
 	}
 }

@@ -272,6 +272,10 @@ func (l leveled) Verbosity(level int) {
 }
 
 func (l *invocation) help(context.Context) error {
+	if l.replica {
+		fmt.Fprint(l.out, "A replica of a node. It needs --fleet.server and --datadir: its state and its blocks come from "+
+			"the fleet.\nOptions of a genesis, of syncing and of validators are refused.\n\n")
+	}
 	fmt.Fprint(l.out, "USAGE:\n   opera [flags] [command] [flags] [arguments]\n\nCOMMANDS:\n")
 	if err := list(l.out, actions()[1:]); err != nil {
 		return err

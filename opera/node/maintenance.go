@@ -24,7 +24,7 @@ func maintenance() []action {
 		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*invocation).verifyState},
 		{"snapshot traverse-state", "The same: [ROOT]", (*invocation).traverseState},
 		{"snapshot traverse-rawstate", "The same: [ROOT]", (*invocation).traverseState},
-		{"snapshot prune-state", "Say which old states are kept, and how fewer are: [ROOT]", (*invocation).pruneState},
+		{"snapshot prune-state", "Show which old states are kept, and which option keeps fewer: [ROOT]", (*invocation).pruneState},
 	}
 }
 

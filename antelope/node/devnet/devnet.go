@@ -47,7 +47,7 @@ type Options struct {
 func Command() *cobra.Command {
 	savanna := false
 	c := devchain.Flags(&cobra.Command{
-		Use:   "devnet [-- nodeos options]",
+		Use:   "devnet [flags] [-- nodeos options]",
 		Short: "Start a chain of your own: one producer, a token, two accounts that own some",
 	}, devchain.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"},
 		"the API is served",

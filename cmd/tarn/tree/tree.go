@@ -67,7 +67,7 @@ func Alone(tarn *cobra.Command, program string) *cobra.Command {
 func Command(version string) *cobra.Command {
 	tarn := &cobra.Command{
 		Use:           "tarn",
-		Short:         "A blockchain node that leaves the disk alone",
+		Short:         "A node for Antelope and Opera chains that writes little to the disk",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -81,7 +81,7 @@ func Command(version string) *cobra.Command {
 	})
 	own := devnet.Command()
 	own.AddCommand(operadevnet.Command(version))
-	replicas := &cobra.Command{Use: "replica", Short: "Answer a node's API beside it, from what it publishes (a fleet)"}
+	replicas := &cobra.Command{Use: "replica", Short: "Run a replica: it serves the API of a node, from what the node publishes"}
 	replicas.AddCommand(node.Replica(), opera.Replica(version))
 	tarn.AddCommand(replicas, fleettool.Command(exported()...), bench.Command(), dbtool.Command(), node.Command(),
 		node.Tools(), node.SpringTools(),

@@ -41,7 +41,7 @@ const (
 // Command is the opera subcommand of devnet. build says what the program was built from.
 func Command(build string) *cobra.Command {
 	return devchain.Flags(&cobra.Command{
-		Use:   "opera [-- opera options]",
+		Use:   "opera [flags] [-- opera options]",
 		Short: "Start an EVM chain of your own: one validator, an unlocked account that owns all money",
 	}, devchain.Options{Dir: "fakenet", HTTP: "127.0.0.1:18545", P2P: "127.0.0.1:5050", Page: "127.0.0.1:18544"},
 		"JSON-RPC is served, over HTTP and WebSocket",
