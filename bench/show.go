@@ -88,11 +88,12 @@ func reportCommand() *cobra.Command {
 }
 
 func picturesCommand() *cobra.Command {
-	var dir string
+	var dir, metric string
 	c := &cobra.Command{
 		Use: "pictures RUN.json -o FOLDER", Short: "Draw a run that was saved, for documents", Args: cobra.ExactArgs(1),
 		Long: "Draw the chart of each suite of a run that was saved: SUITE-light.svg and SUITE-dark.svg in a\n" +
-			"folder, which is made. Each picture says when the run was, and on which machine.",
+			"folder, which is made. Each picture says when the run was, and on which machine. With --metric the\n" +
+			"charts are of another value than the suite's own, as SUITE-VALUE-light.svg.",
 		RunE: func(c *cobra.Command, args []string) error {
 			r, _, err := record.Load(args[0])
 			if err == nil && r == nil {
@@ -104,7 +105,7 @@ func picturesCommand() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			names, err := report.SavePictures(dir, r)
+			names, err := report.SavePictures(dir, r, metric)
 			if err != nil {
 				return failed(err)
 			}
@@ -115,5 +116,6 @@ func picturesCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVarP(&dir, "output", "o", "", "folder for the pictures")
+	c.Flags().StringVar(&metric, "metric", "", "draw this value, as a table of the report names it, of the suites that have it")
 	return c
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"html"
 	"path/filepath"
+	"strings"
+	"unicode"
 
 	"tarn/bench/record"
 	"tarn/store/vfs"
@@ -18,13 +20,19 @@ const (
 
 // SavePictures writes the chart of each suite of a run as SVG into a folder, which it makes:
 // SUITE-light.svg and SUITE-dark.svg, each whole or not at all. It returns the files. A run of which
-// no suite has a chart is an error.
-func SavePictures(dir string, r *record.Run) (names []string, err error) {
+// no suite has a chart is an error. With the name of a metric the charts show it, of the suites that
+// have it, and the files are named for it too.
+func SavePictures(dir string, r *record.Run, metric string) (names []string, err error) {
 	if err := vfs.MkdirAll(vfs.OS, dir); err != nil {
 		return nil, fmt.Errorf("make the folder of pictures: %w", err)
 	}
 	for _, s := range r.Suites {
-		if len(s.Metrics) == 0 {
+		file := s.Name
+		if metric != "" {
+			s.Chart = record.Chart{Metric: metric}
+			file += "-" + fileWords(metric)
+		}
+		if len(s.Metrics) == 0 || metric != "" && charted(s)[0].Name != metric {
 			continue
 		}
 		c := chartOf(r, s)
@@ -35,7 +43,7 @@ func SavePictures(dir string, r *record.Run) (names []string, err error) {
 			return names, fmt.Errorf("the suite %q cannot be a file's name", s.Name)
 		}
 		for _, colours := range []scheme{light(), dark()} {
-			name := filepath.Join(dir, s.Name+"-"+colours.name+".svg")
+			name := filepath.Join(dir, file+"-"+colours.name+".svg")
 			if err := vfs.WriteDurably(vfs.OS, name, []byte(picture(c, colours, provenance(r, s)))); err != nil {
 				return names, fmt.Errorf("write the picture %s: %w", name, err)
 			}
@@ -46,6 +54,13 @@ func SavePictures(dir string, r *record.Run) (names []string, err error) {
 		return nil, errors.New("no suite of the run has values to draw")
 	}
 	return names, nil
+}
+
+// fileWords are the words of a name, with dashes between.
+func fileWords(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}), "-")
 }
 
 // picture is a chart with its title, and lines that say where it comes from.

@@ -14,7 +14,7 @@ func TestPicturesAreWholeDocumentsInBothSchemes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	r := fixed()
 	r.Subjects[1].Program = "</svg><b>&"
-	names, err := SavePictures(dir, r)
+	names, err := SavePictures(dir, r, "")
 	if err != nil || len(names) != 2 {
 		t.Fatalf("%v, %v", names, err)
 	}
@@ -42,10 +42,10 @@ func TestPicturesAreWholeDocumentsInBothSchemes(t *testing.T) {
 	for i := range r.Lives {
 		r.Lives[i].Suite = r.Suites[0].Name
 	}
-	if _, err := SavePictures(dir, r); err == nil || !strings.Contains(err.Error(), "cannot be a file's name") {
+	if _, err := SavePictures(dir, r, ""); err == nil || !strings.Contains(err.Error(), "cannot be a file's name") {
 		t.Errorf("%v", err)
 	}
-	if _, err := SavePictures(dir, measured(true, []string{""}, nil)); err == nil ||
+	if _, err := SavePictures(dir, measured(true, []string{""}, nil), ""); err == nil ||
 		!strings.Contains(err.Error(), "no suite") {
 		t.Errorf("%v", err)
 	}
