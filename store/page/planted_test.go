@@ -22,12 +22,13 @@ var planted = []struct{ tag, fault string }{
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and
-// demands that a test fails; and that none fails without.
+// demands that a test fails; and that none fails without, in the larger numbers.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") == "" {
 		t.Skip("set TARN_PLANTED=1 to build and test the package once for each planted fault; takes a minute")
 	}
-	if out, err := testWith(t, "", "-run=^("+crashTests+")", "-crash.states=4000", "-crash.corruptions=3000"); err != nil {
+	if out, err := testWith(t, "", "-run=^("+crashTests+"|TestTreeEqualsMap|TestEveryFailedCall)",
+		"-crash.states=20000", "-crash.corruptions=100000", "-tree.ops=6000"); err != nil {
 		t.Fatalf("without a planted fault: %v\n%s", err, out)
 	}
 	for _, p := range planted {
