@@ -272,7 +272,8 @@ type walk struct {
 // errNotMet says that no message tells what follows the head.
 var errNotMet = errors.New("the stream does not tell what follows the head")
 
-// run reads messages from a sequence on. In those up to last, or with the next one, the head must be met.
+// run reads messages from a sequence on. In those up to last, or with the next one, the head must be met, unless the
+// replica is ahead of them.
 func (w *walk) run(ctx context.Context, from, last uint64) error {
 	w.reader = fleet.NewReader(w.Limits)
 	messages, err := w.messages(ctx, from)
@@ -315,10 +316,27 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 		if err := w.read(ctx, m.Data()); err != nil {
 			return fmt.Errorf("message %d: %w", at, err)
 		}
-		if !w.met && w.told && at > last { // what is new does not follow the head either
-			return w.lost(errNotMet)
+		if !w.met && w.told && at > last {
+			if ahead, err := w.isAhead(ctx, m.Data()); err != nil {
+				return err
+			} else if !ahead { // what is new does not follow the head either
+				return w.lost(errNotMet)
+			}
 		}
 	}
+}
+
+// isAhead tells whether a message leads to a block before the head, and a snapshot of its line beyond. A snapshot may be
+// newer than the end of the stream: a publisher that is interrupted loses the messages whose answers have not come, and
+// publishes what follows again.
+func (w *walk) isAhead(ctx context.Context, message []byte) (bool, error) {
+	h, _, err := fleet.ReadHeader(message)
+	head, _ := w.replica.Head()
+	if err != nil || h.To.Revision >= head.Revision {
+		return false, err
+	}
+	s, err := w.newest(ctx)
+	return s.Line == h.Line && s.Point.Revision >= head.Revision, err
 }
 
 // How the messages are asked for: so many at once, of a megabyte each at most. (Asked for by bytes, a message

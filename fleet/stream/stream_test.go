@@ -122,6 +122,68 @@ func TestPublishersTakeEachOthersPlace(t *testing.T) {
 	}
 }
 
+// A replica whose snapshot is newer than the end of the stream follows when the stream has come so far: messages whose
+// answers had not come when the publisher was interrupted are lost, and what follows is published again.
+func TestAReplicaWaitsForAStreamThatIsBehindIt(t *testing.T) {
+	r := seeded(t)
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	script := newScript(r, 60, 0)
+	const behind, ahead = 20, 40
+	n, m := newNode(t, 1<<30), newNode(t, 1<<30)
+	g := newGroup(t)
+	defer g.stop() // before the stores are closed
+	p := NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: time.Hour})
+	g.run(p.Run)
+	publish := func(blocks ...fleet.Block) {
+		if err := n.apply(blocks...); err != nil {
+			t.Fatal(err)
+		}
+		at := n.ledger.head()
+		eventually(t, "the head is published", func() bool { return p.Leads() && p.Kept(at) })
+	}
+	n.line.Show(fleet.Point{}) // a snapshot of the state without a block
+	publish()
+	publish(script[:behind]...)
+	if err := m.apply(script[:ahead]...); err != nil {
+		t.Fatal(err)
+	}
+	x := &replica{t: t}
+	x.loadFrom(m)
+	f, err := NewFollower(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	announce(t, f, script[ahead-1].Point)
+	g.run(func(ctx context.Context) error { return f.Run(ctx, x) })
+	eventually(t, "the replica has begun", func() bool { return f.Lag().Applied == script[ahead-1].Point })
+	for _, b := range script[behind:] { // a move each
+		publish(b)
+	}
+	eventually(t, "the replica at the head", func() bool { return x.at(script[len(script)-1].Point) })
+	if err := x.same(script, len(script)-1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// announce makes the newest snapshot of a fleet one of a later block.
+func announce(t *testing.T, f *Follower, at fleet.Point) {
+	t.Helper()
+	r, err := f.find(t.Context(), f.js)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.newest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Point = at
+	if err := r.announce(t.Context(), s, &stays{now: time.Now}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A replica that begins before there is a single block follows when they come.
 func TestAReplicaWaitsForTheFirstBlock(t *testing.T) {
 	r := seeded(t)

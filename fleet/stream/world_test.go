@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -254,6 +256,28 @@ func (r *replica) load(im *fleet.ImageReader, _ Snapshot) error {
 	return r.begin()
 }
 
+// loadFrom begins with a node's state.
+func (r *replica) loadFrom(n *node) {
+	r.t.Helper()
+	im, err := n.Image(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer im.View.Close() //nolint:errcheck // nothing was written
+	var b bytes.Buffer
+	if _, err := fleet.WriteImage(&b, im.ImageHeader, im.View, func(int64) error { return nil }); err != nil {
+		r.t.Fatal(err)
+	}
+	read, err := fleet.ReadImage(&b)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer read.Close()
+	if err := r.load(read, Snapshot{}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 func (r *replica) Apply(_ context.Context, base fleet.Point, blocks []fleet.Block, _ fleet.Point) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -430,8 +454,20 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			stacks := make([]byte, 1<<20)
-			t.Fatalf("not within two minutes: %s\n%s", what, stacks[:runtime.Stack(stacks, true)])
+			t.Fatalf("not within two minutes: %s\n%s", what, ownStacks())
 		}
 	}
+}
+
+// ownStacks are those of the goroutines that run something of this module: a server has hundreds of its own.
+func ownStacks() string {
+	all := make([]byte, 4<<20)
+	all = all[:runtime.Stack(all, true)]
+	var own []string
+	for stack := range strings.SplitSeq(string(all), "\n\n") {
+		if strings.Contains(stack, "\ntarn/") {
+			own = append(own, stack)
+		}
+	}
+	return strings.Join(own, "\n\n")
 }
