@@ -101,6 +101,12 @@ func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snap
 			"option as the node",
 			s.Object, place(s.Kept), place(r.parts.kept()))
 	}
+	if first, _, err := r.span(ctx); err != nil {
+		return err
+	} else if first > s.Sequence { // what is loaded now could not follow; the publisher makes another one
+		return fmt.Errorf("the stream does not have what follows the newest snapshot any more: message %d, where it "+
+			"begins with %d", s.Sequence, first)
+	}
 	parts := readParts(ctx, r.parts, s.Object, s.Parts, s.Bytes)
 	defer parts.close()
 	im, err := fleet.ReadImage(parts)
