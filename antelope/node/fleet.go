@@ -173,13 +173,14 @@ func (m *members) newest() fleet.Point {
 	return head
 }
 
-// answerer lets replicas' requests be answered by a node's API; nil if it has none.
+// answerer lets replicas' requests be answered by a node's API; nil if it has none. They ask for what must reach the
+// chain, and for blocks and traces that are older than they are.
 func answerer(s *nodeoshttp.Server) stream.Answerer {
 	if s == nil {
 		return nil
 	}
 	return func(ctx context.Context, path string, body []byte) (int, []byte) {
-		return s.Answer(ctx, path, string(body), rpc.ChainRW)
+		return s.Answer(ctx, path, string(body), rpc.ChainRW|rpc.ChainRO|rpc.TraceAPI)
 	}
 }
 

@@ -273,7 +273,7 @@ func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(node, "data", "fleet")); err != nil {
 		t.Fatal(err)
 	}
-	_, at = start()
+	n, at = start()
 	follow := append(allHistories(), "--fleet-server", at, "--delete-all-blocks")
 	mark := filepath.Join(replica, "data", "state-history", replicaMark)
 	if err := os.Rename(mark, mark+".gone"); err != nil {
@@ -296,6 +296,39 @@ func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
 	r.ready()
 	if !strings.Contains(r.out.String(), "it is deleted, and begins again with the snapshot's block") {
 		t.Errorf("nothing says that the history begins again:\n%s", r.out.String())
+	}
+	answersWhatIsOlder(t, n, r)
+}
+
+// answersWhatIsOlder demands of a replica that has no block from before its snapshot that its node answers for it.
+func answersWhatIsOlder(t *testing.T, n, r *joined) {
+	t.Helper()
+	const unknown = "Could not find block: 2"
+	_, text := n.ask("/v1/chain/get_block_info", `{"block_num":2}`)
+	id := regexp.MustCompile(`"id":"(\w+)"`).FindStringSubmatch(text)
+	if id == nil {
+		t.Fatal(text)
+	}
+	calls := []string{
+		`/v1/chain/get_block {"block_num_or_id":2}`, `/v1/chain/get_block {"block_num_or_id":"` + id[1] + `"}`,
+		`/v1/chain/get_raw_block {"block_num_or_id":2}`, `/v1/chain/get_block_info {"block_num":2}`,
+		`/v1/chain/get_block_header {"block_num_or_id":2}`,
+		`/v1/chain/get_block_header {"block_num_or_id":2,"include_extensions":true}`,
+		`/v1/trace_api/get_block {"block_num":2}`,
+		`/v1/trace_api/get_transaction_trace {"id":"` + id[1] + `"}`, // which nobody has
+		`/v1/chain/get_block {"block_num_or_id":999999999}`,
+		`/v1/chain/get_block {"block_num_or_id":"` + strings.Replace(id[1], id[1][8:], strings.Repeat("ab", 28), 1) + `"}`,
+	}
+	for _, call := range calls {
+		path, body, _ := strings.Cut(call, " ")
+		same(t, n, r, path, body)
+	}
+	if _, answer := r.ask("/v1/chain/get_block", `{"block_num_or_id":2}`); strings.Contains(answer, unknown) {
+		t.Error(answer)
+	}
+	n.stop()
+	if _, answer := r.ask("/v1/chain/get_block", `{"block_num_or_id":2}`); !strings.Contains(answer, unknown) {
+		t.Errorf("without a node: %s", answer)
 	}
 }
 

@@ -75,16 +75,20 @@ func (a *API) reversible(n *blockName) *consensus.BlockState {
 
 // fetch returns a block, nil if the node does not have it (Leap:
 // controller::fetch_block_by_number, fetch_block_by_id).
-func (a *API) fetch(n *blockName) (*types.SignedBlock, error) {
-	if b := a.reversible(n); b != nil && b.Block != nil {
+func (q blocks) fetch(n *blockName) (*types.SignedBlock, error) {
+	if b := q.api.reversible(n); b != nil && b.Block != nil {
 		return b.Block, nil
 	}
-	b, err := a.Blocks.Read(n.number())
+	b, err := q.api.Blocks.Read(n.number())
 	if err != nil || b == nil || n.num == nil && b.ID() != n.id {
+		q.older = b == nil && q.api.before(n.number())
 		return nil, err
 	}
 	return b, nil
 }
+
+// before tells whether a block is older than all that the node has.
+func (a *API) before(num uint32) bool { return num < a.earliest(a.Chain.Fork()) }
 
 // named returns the block that was asked for.
 func (q blocks) named() (*types.SignedBlock, error) {
@@ -98,7 +102,7 @@ func (q blocks) named() (*types.SignedBlock, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := q.api.fetch(&n)
+	b, err := q.fetch(&n)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +149,7 @@ func (q blocks) getBlockInfo(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	block, err := q.api.fetch(&blockName{num: &num})
+	block, err := q.fetch(&blockName{num: &num})
 	if err != nil {
 		return b, err
 	}
@@ -176,11 +180,11 @@ func (q blocks) getBlockHeader(b []byte) ([]byte, error) {
 	var header *types.SignedBlockHeader
 	var block *types.SignedBlock
 	if extensions {
-		if block, err = q.api.fetch(&n); block != nil {
+		if block, err = q.fetch(&n); block != nil {
 			header = &block.SignedBlockHeader
 		}
 	} else {
-		header, err = q.api.fetchHeader(&n)
+		header, err = q.fetchHeader(&n)
 	}
 	if err != nil {
 		return b, err
@@ -196,12 +200,13 @@ func (q blocks) getBlockHeader(b []byte) ([]byte, error) {
 }
 
 // fetchHeader returns the header of a block, nil if the node does not have it.
-func (a *API) fetchHeader(n *blockName) (*types.SignedBlockHeader, error) {
-	if b := a.reversible(n); b != nil {
+func (q blocks) fetchHeader(n *blockName) (*types.SignedBlockHeader, error) {
+	if b := q.api.reversible(n); b != nil {
 		return &b.Header, nil
 	}
-	h, err := a.Blocks.ReadHeader(n.number())
+	h, err := q.api.Blocks.ReadHeader(n.number())
 	if err != nil || h == nil || n.num == nil && h.ID() != n.id {
+		q.older = h == nil && q.api.before(n.number())
 		return nil, err
 	}
 	return h, nil
@@ -229,7 +234,7 @@ func (q blocks) getBlockHeaderState(b []byte) ([]byte, error) {
 // is that of the rules before, and all is empty that the block itself does not say (Spring:
 // get_block_header_state).
 func (q blocks) shownHeader(b []byte, n *blockName) ([]byte, error) {
-	block, err := q.api.fetch(n)
+	block, err := q.fetch(n)
 	if err != nil {
 		return b, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -48,6 +49,7 @@ type query struct {
 	api   *API
 	begin time.Time
 	take  func(bytes int64) error // counts memory, as nodeoshttp.Request.Take
+	older bool                    // what is asked for is older than all that the node has, and so not there
 	params
 }
 
@@ -76,6 +78,11 @@ func (a *API) handler(c call) nodeoshttp.Handler {
 		if busy := new(serve.Busy); errors.As(err, &busy) {
 			return Faults(b, nodeoshttp.TooManyBytes, busy.Bytes)
 		}
+		if err != nil && q.older {
+			if answer, ok := a.askOlder(r, b); ok {
+				return c.status, answer
+			}
+		}
 		if err != nil {
 			err = a.public(c.path, err)
 			a.Log.Debug("exception while processing a request", "path", c.path, "error", err)
@@ -83,6 +90,18 @@ func (a *API) handler(c call) nodeoshttp.Handler {
 		}
 		return c.status, out
 	}
+}
+
+// askOlder has another node answer a request for what is older than this one; false if none has it.
+func (a *API) askOlder(r *nodeoshttp.Request, b []byte) (answer []byte, ok bool) {
+	if a.Forward == nil {
+		return b, false
+	}
+	status, answer, err := a.Forward(r, b)
+	if err != nil {
+		a.Log.Debug("exception while forwarding a request", "path", r.Target, "error", err)
+	}
+	return answer, err == nil && status == http.StatusOK
 }
 
 // forward has another node answer a request.

@@ -241,8 +241,8 @@ type Config struct {
 	Irreversible    bool          // read-mode = irreversible
 	Log             *slog.Logger
 
-	// Forward has another node answer what must reach the chain, of a node that only follows: it appends that
-	// node's answer and returns its status. Nil for a node that answers itself.
+	// Forward has another node answer what must reach the chain, and what is older than all that is here, of a node that
+	// only follows: it appends that node's answer and returns its status. Nil for a node that answers itself.
 	Forward func(r *nodeoshttp.Request, b []byte) (status int, answer []byte, err error)
 }
 

@@ -53,6 +53,11 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 	return func(r *nodeoshttp.Request, b []byte) (int, []byte) {
 		q := query{ctx: r.Context, api: a, take: r.Take}
 		out, err := answer(traces{&q}, r.Body, b)
+		if err != nil && q.older {
+			if answer, ok := a.askOlder(r, b); ok {
+				return http.StatusOK, answer
+			}
+		}
 		var refused refusal
 		busy := new(serve.Busy)
 		switch {
@@ -113,6 +118,7 @@ func (q traces) blockTrace(body string, b []byte) ([]byte, error) {
 		return b, err
 	}
 	if x == nil {
+		q.older = q.api.before(uint32(num))
 		return b, refusal{http.StatusNotFound, "Trace API: block trace missing"}
 	}
 	return q.api.appendBlockTrace(b, x, irreversible)
@@ -137,6 +143,7 @@ func (q traces) transactionTrace(body string, b []byte) ([]byte, error) {
 		return b, err
 	}
 	if !ok {
+		q.older = true // for all that this node can know
 		return b, refusal{http.StatusNotFound, "Trace API: transaction id missing in the transaction id log files"}
 	}
 	x, _, err := q.api.Traces.Block(num, q.takeTraces)
