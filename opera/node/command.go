@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	gethlog "github.com/ethereum/go-ethereum/log"
 	"github.com/spf13/cobra"
@@ -49,7 +50,8 @@ type services struct {
 	observed observed
 	added    []string // peers that the node was told of before it was opened again
 	replica  bool
-	renew    bool // the replica gives its state up
+	renew    bool                      // the replica gives its state up
+	elder    atomic.Pointer[rpc.Elder] // answers replicas for what is older than they are; nil while it does not
 }
 
 // fatal is an error that go-opera ends with at once, and says where scripts see it: on both

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -96,7 +97,10 @@ func (s *services) tell(n *Node, w *waiting) (end func() error) {
 	var all sync.WaitGroup
 	all.Go(func() { o.Run(ctx) })
 	all.Go(func() {
-		err := n.fleet.part.Publish(ctx, o, func(_ context.Context, path string, body []byte) (int, []byte) {
+		err := n.fleet.part.Publish(ctx, o, func(ctx context.Context, path string, body []byte) (int, []byte) {
+			if path == replica.PathOlder {
+				return s.answerOlder(ctx, body)
+			}
 			return replica.Answer(answering{w, n}, path, body)
 		}, func() error { return s.observed.ready(time.Now()) })
 		if err != nil {
@@ -109,6 +113,37 @@ func (s *services) tell(n *Node, w *waiting) (end func() error) {
 		all.Wait()
 		return nil
 	}
+}
+
+// answersFor lets a node that publishes answer replicas for what is older than they are, until what is returned is
+// called.
+func (s *services) answersFor(n *Node, of *rpc.Service) (end func() error, err error) {
+	if n.fleet.origin == nil {
+		return func() error { return nil }, nil
+	}
+	e, err := of.Elder()
+	if err != nil {
+		return nil, err
+	}
+	s.elder.Store(e)
+	return func() error {
+		s.elder.Store(nil)
+		e.Close()
+		return nil
+	}, nil
+}
+
+// answerOlder answers a replica's requests for what is older than it.
+func (s *services) answerOlder(ctx context.Context, body []byte) (status int, answer []byte) {
+	e := s.elder.Load()
+	if e == nil {
+		return http.StatusServiceUnavailable, nil
+	}
+	answer, ok := e.Answer(ctx, body)
+	if !ok {
+		return http.StatusRequestEntityTooLarge, nil
+	}
+	return http.StatusOK, answer
 }
 
 // answering answers replicas about transactions.
@@ -192,7 +227,8 @@ func (s *services) beginReplica(n *Node) (_ *rpc.Service, end func() error, err 
 	prices := gasprice.New(gasprice.Options{Chain: n.Chain(), Bounds: s.priceBounds()})
 	begun = append(begun, func() error { prices.Close(); return nil })
 	r, err := s.respond(n, func(o *rpc.Options) {
-		o.Pool, o.Prices = replica.NewPool(n.fleet.part.Follower().Ask, n.fleet.nonce), prices
+		ask := n.fleet.part.Follower().Ask
+		o.Pool, o.Prices, o.Older = replica.NewPool(ask, n.fleet.nonce), prices, replica.Older(ask)
 	})
 	if err != nil {
 		return nil, nil, err

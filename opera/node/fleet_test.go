@@ -177,7 +177,7 @@ func (p *payer) send(at *running) *types.Transaction {
 }
 
 // pay sends a payment to one member of a fleet, and waits until all have its receipt, which must be the same.
-func (p *payer) pay(at *running, all ...*running) {
+func (p *payer) pay(at *running, all ...*running) common.Hash {
 	p.t.Helper()
 	tx := p.send(at)
 	if got := at.ask("eth_getTransactionByHash", tx.Hash()); !strings.Contains(got, tx.Hash().Hex()) {
@@ -198,6 +198,7 @@ func (p *payer) pay(at *running, all ...*running) {
 			p.t.Fatalf("the receipts:\n%s\n%s", want, got)
 		}
 	}
+	return tx.Hash()
 }
 
 // A replica answers as its node does, sends on what must reach the chain, and comes back by itself when either of them
@@ -209,7 +210,7 @@ func TestAReplicaAnswersAsItsNode(t *testing.T) {
 	server := n.line(`NATS server listens +address=(\S+)`)
 	follow := []string{"--fleet.server", server, "--db.engine", "pebble"}
 	p := &payer{t: t, to: common.Address{1, 2, 3}}
-	p.pay(n, n)
+	first := p.pay(n, n)
 	r := start(t, of, true, follow...)
 	r.ready()
 	same := func(method string, params ...any) {
@@ -231,6 +232,16 @@ func TestAReplicaAnswersAsItsNode(t *testing.T) {
 		same("ftm_currentEpoch")
 		same("txpool_status")
 		same("txpool_content")
+		// What is from before the replica's snapshot, and proofs, a node answers.
+		same("eth_getBalance", p.to, "0x1")
+		same("ftm_call", map[string]any{"from": p.address(), "to": p.to, "value": "0x1"}, "0x1")
+		same("eth_getTransactionByHash", first)
+		same("debug_traceTransaction", first, map[string]any{"tracer": "callTracer"})
+		same("trace_transaction", first)
+		same("eth_getProof", p.to, []string{}, "0x2")
+		same("eth_getProof", p.to, []string{}, "latest")
+		same("eth_getTransactionReceipt", common.Hash{1})
+		same("eth_getBlockByNumber", "0xffffff", false)
 	}
 	for range 3 {
 		p.pay(r, n, r)

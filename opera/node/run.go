@@ -166,6 +166,11 @@ func (s *services) begin(n *Node) (_ *rpc.Service, end func() error, err error) 
 		return nil, nil, err
 	}
 	begun = append(begun, r.close)
+	older, err := s.answersFor(n, r.service)
+	if err != nil {
+		return nil, nil, err
+	}
+	begun = append(begun, older)
 	v, err := s.validate(n, peers, offered{w.Pool})
 	if err != nil {
 		return nil, nil, err

@@ -1,8 +1,11 @@
 package replica
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
@@ -19,10 +22,20 @@ import (
 	"tarn/store/engine"
 )
 
-// serve answers JSON-RPC for a chain.
-func serve(t *testing.T, c *chain.Chain) (ask func(body string) string) {
+// serve answers JSON-RPC for a chain; elder answers for what is older, unless it is nil.
+func serve(t *testing.T, c *chain.Chain, elder *rpc.Elder) (ask func(body string) string, service *rpc.Service) {
 	t.Helper()
-	service := rpc.New(rpc.Options{Chain: c, Prices: prices{}, Now: func() time.Time { return time.Unix(0, 0) }})
+	o := rpc.Options{Chain: c, Prices: prices{}, Now: func() time.Time { return time.Unix(0, 0) }}
+	if elder != nil {
+		o.Older = func(ctx context.Context, body []byte) ([]byte, error) {
+			answer, ok := elder.Answer(ctx, body)
+			if !ok {
+				return nil, errors.New("too long")
+			}
+			return answer, nil
+		}
+	}
+	service = rpc.New(o)
 	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth", "ftm", "dag", "abft", "net", "web3", "txpool",
 		"debug", "trace"}}, nil)
 	if err != nil {
@@ -48,7 +61,7 @@ func serve(t *testing.T, c *chain.Chain) (ask func(body string) string) {
 			t.Fatal(err)
 		}
 		return fmt.Sprint(r.StatusCode, " ", strings.TrimSpace(string(text)))
-	}
+	}, service
 }
 
 // prices are the same everywhere: a node counts events that are in no block yet, which a replica does not have.
@@ -74,7 +87,43 @@ var otherwise = map[string]string{
 func TestAnswersAreTheNodes(t *testing.T) {
 	n := newNode(t)
 	f := join(t, n, engine.Page)
-	testdata := filepath.Join("..", "rpc", "testdata")
+	feedAsked(t, n)
+	n.settle(t)
+	f.follow(t, n, 1<<20)
+	f.same(t, n)
+	node, service := serve(t, n.Chain.Chain, nil)
+	replica, _ := serve(t, f.Follower.Chain, nil)
+	askBoth(t, node, replica, otherwise)
+
+	// One that begins with the head has the node answer for what is older, and for proofs.
+	elder, err := service.Elder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer elder.Close()
+	less := maps.Clone(otherwise)
+	delete(less, "eth_getProof")
+	delete(less, "ftm_getProof")
+	askBoth(t, node, lateReplica(t, n, snapshotBlocks, elder), less)
+	less["debug_blocksTransactionTimes"] = "a replica tells of the blocks that it has"
+	less["eth_call"] = "contracts ask for the ids of blocks that a snapshot brings"
+	for _, blocks := range []int{1, 4} {
+		askBoth(t, node, lateReplica(t, n, blocks, elder), less)
+	}
+}
+
+// lateReplica is a replica that begins with the node's head and so many blocks.
+func lateReplica(t *testing.T, n *node, blocks int, elder *rpc.Elder) (ask func(body string) string) {
+	t.Helper()
+	ask, _ = serve(t, joinWith(t, image(t, n, blocks), engine.LevelDB).Follower.Chain, elder)
+	return ask
+}
+
+const testdata = "../rpc/testdata"
+
+// feedAsked feeds the chain that the transcripts of requests are of.
+func feedAsked(t *testing.T, n *node) {
+	t.Helper()
 	in, err := eventfile.Open(filepath.Join(testdata, "events.gz"))
 	if err != nil {
 		t.Fatal(err)
@@ -83,10 +132,11 @@ func TestAnswersAreTheNodes(t *testing.T) {
 	if _, err := n.Feed(t.Context(), in.Next, nil); err != nil {
 		t.Fatal(err)
 	}
-	n.settle(t)
-	f.follow(t, n, 1<<20)
-	f.same(t, n)
-	node, replica := serve(t, n.Chain.Chain), serve(t, f.Follower.Chain)
+}
+
+// askBoth asks a node and a replica what the transcripts have, and demands the same answers but to some methods.
+func askBoth(t *testing.T, node, replica func(body string) string, otherwise map[string]string) {
+	t.Helper()
 	asked := map[string]int{}
 	for _, name := range []string{"answers.txt", "failures.txt"} {
 		exchanges, err := transcript.Read(filepath.Join(testdata, name))

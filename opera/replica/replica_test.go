@@ -136,13 +136,14 @@ func (f *follower) options(t *testing.T, kind engine.Kind) chain.Options {
 		Connected: func(b *chain.Block) { f.heard = append(f.heard, b.Number) }}
 }
 
-// image is a snapshot of the node's present state.
-func image(t *testing.T, n *node) []byte {
+// image is a snapshot of the node's present state, with so many blocks at most.
+func image(t *testing.T, n *node, blocks int) []byte {
 	t.Helper()
 	im, err := n.origin.Image(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	im.Records = im.Records[max(0, len(im.Records)-blocks):]
 	var file bytes.Buffer
 	_, err = fleet.WriteImage(&file, im.ImageHeader, im.View, func(int64) error { return nil })
 	if err = errors.Join(err, im.View.Close()); err != nil {
@@ -154,7 +155,13 @@ func image(t *testing.T, n *node) []byte {
 // join makes a replica of the node's present state.
 func join(t *testing.T, n *node, kind engine.Kind) *follower {
 	t.Helper()
-	r, err := fleet.ReadImage(bytes.NewReader(image(t, n)))
+	return joinWith(t, image(t, n, snapshotBlocks), kind)
+}
+
+// joinWith is join with a snapshot.
+func joinWith(t *testing.T, image []byte, kind engine.Kind) *follower {
+	t.Helper()
+	r, err := fleet.ReadImage(bytes.NewReader(image))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ import (
 type quick struct {
 	s       *Service
 	server  http.Handler
+	older   *older
 	methods map[string]quickMethod
 	bodies  sync.Pool // of *bytes.Buffer, to be used again
 }
@@ -39,8 +40,8 @@ type quick struct {
 type quickMethod func(ctx context.Context, params [][]byte, out []byte) (answer []byte, err error, taken bool)
 
 // quick returns the handler of some namespaces, of all if none is named.
-func (s *Service) quick(server http.Handler, names []string) *quick {
-	q := &quick{s: s, server: server, methods: map[string]quickMethod{}}
+func (s *Service) quick(server http.Handler, names []string, o *older) *quick {
+	q := &quick{s: s, server: server, older: o, methods: map[string]quickMethod{}}
 	served := func(name string) bool {
 		return len(names) == 0 || slices.ContainsFunc(names, func(n string) bool {
 			return strings.TrimSpace(n) == name
@@ -191,7 +192,7 @@ func (q *quick) answer(
 ) (answer []byte, taken bool) {
 	of, ok := open(body)
 	method := q.methods[string(of.method)]
-	if !ok || method == nil {
+	if !ok || method == nil || q.older.finds(string(of.method), of.params) {
 		return nil, false
 	}
 	begun := time.Now()

@@ -34,7 +34,7 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Stop()
-	q := w.service.quick(server, nil)
+	q := w.service.quick(server, nil, w.service.older(nil))
 	var bodies []string
 	for _, file := range []string{recordedAnswers, recordedLong} {
 		exchanges, err := transcript.Read(file)

@@ -130,7 +130,10 @@ type Options struct {
 	// Damaged, if not nil, tells whether an error is of files that are not what was written, and
 	// sees to it that the operator hears of it.
 	Damaged func(error) bool
-	Limits  Limits
+	// Older, if not nil, has another node answer a body of requests for what is older than the chain, or needs tries that
+	// it has not: its answer is the body of that node's. An error says that none answers.
+	Older  func(ctx context.Context, body []byte) (answer []byte, err error)
+	Limits Limits
 	// Now is the clock, which only eth_syncing looks at; time.Now by default.
 	Now func() time.Time
 }
@@ -218,7 +221,7 @@ func (s *Service) socket(ctx context.Context) *socket {
 // busy is why a request is not answered now. The code is that of limits in Ethereum's JSON-RPC.
 type busy struct{ error }
 
-func (b *busy) ErrorCode() int { return -32005 }
+func (b *busy) ErrorCode() int { return overLimit }
 func (b *busy) Unwrap() error  { return b.error }
 
 // read gives a request its view: that of the newest block that is whole.

@@ -34,10 +34,11 @@ type sockets struct {
 }
 
 func (s *Service) webSockets(server *rpc.Server, o *WSOptions) *sockets {
-	k := &sockets{s: s, server: server, answers: s.paceRequests(allowUnversioned(server), s.limits.Frame),
+	of := s.older(o.APIs)
+	k := &sockets{s: s, server: server, answers: s.paceRequests(allowUnversioned(server), s.limits.Frame, of),
 		origins: server.WebsocketHandler(o.Origins)}
 	k.ctx, k.cancel = context.WithCancel(s.hub.ctx)
-	k.quick = s.quick(k.answers, o.APIs)
+	k.quick = s.quick(k.answers, o.APIs, of)
 	k.upgrade = websocket.Upgrader{
 		ReadBufferSize: socketBuffer, WriteBufferSize: socketBuffer, WriteBufferPool: new(sync.Pool),
 		CheckOrigin: k.allowed,
