@@ -8,7 +8,7 @@ import (
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	const told, follower = "../chain/told.go", "../chain/follower.go"
+	const told, follower, older = "../chain/told.go", "../chain/follower.go", "../rpc/older.go"
 	plantedfault.Test(t, []plantedfault.Fault{
 		{"the rows of a block are left out", "replica.go", "return fleet.Apply(st, rows)", "_ = rows; return nil"},
 		{"a snapshot brings fewer blocks", "origin.go", "const snapshotBlocks = 256", "const snapshotBlocks = 1"},
@@ -18,5 +18,8 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"the head's row keeps the node's numbers", follower, "h.Follows, h.Logs = true, c.counted\n", "h.Follows = true\n"},
 		{"what does not fit stays in the store", follower, "if undo := c.store.Undo(); undo != nil {", "if undo := c.store.Squash(); undo != nil {"},
 		{"rows may lead to another block", follower, "case last.Number != t.Number || last.Atropos != t.Block.ID || last.Time != t.Block.Time:", "case false:"},
+		{"the parent of the oldest block is not asked for", older, "at > 0 && at+1 >= number", "at > 0 && at >= number"},
+		{"states are never older", older, "if errors.Is(err, state.ErrNoState) {", "if errors.Is(err, state.ErrNoState) && false {"},
+		{"a failure is not told", older, "said.Error.Code == noMethod ||", "said.Error.Code != 0 ||"},
 	}, "-timeout=5m")
 }
