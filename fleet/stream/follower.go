@@ -107,7 +107,7 @@ func (f *Follower) fetch(ctx context.Context, load func(*fleet.ImageReader, Snap
 		return fmt.Errorf("the stream does not have what follows the newest snapshot any more: message %d, where it "+
 			"begins with %d", s.Sequence, first)
 	}
-	parts := readParts(ctx, r.parts, s.Object, s.Parts, s.Bytes)
+	parts := readParts(ctx, announcedParts{r.parts, &r, s.Object}, s.Object, s.Parts, s.Bytes)
 	defer parts.close()
 	im, err := fleet.ReadImage(parts)
 	if err != nil {

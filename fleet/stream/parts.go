@@ -143,6 +143,22 @@ func (r *partReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// announcedParts are the parts of a snapshot that was announced. One that is not there is not gone as long as the snapshot
+// is announced: a server whose copy is behind has answered.
+type announcedParts struct {
+	snapshotStore
+	rooms  *rooms
+	object string
+}
+
+func (a announcedParts) get(ctx context.Context, name string) ([]byte, error) {
+	part, err := a.snapshotStore.get(ctx, name)
+	if errors.Is(err, errPartGone) && a.rooms.announces(ctx, a.object) {
+		err = errors.New("the snapshot is announced, and a server has not got the part")
+	}
+	return part, err
+}
+
 // ErrInterrupted says that a snapshot could not be read to its end. What was made of it is of no use; who begins again
 // finds the newest one.
 var ErrInterrupted = errors.New("a snapshot could not be read to its end")

@@ -127,6 +127,42 @@ func TestPartsEnd(t *testing.T) {
 	}
 }
 
+// behindStore is an object store whose servers do not have a part yet, so many times.
+type behindStore struct {
+	snapshotStore
+	times *int
+}
+
+func (b behindStore) get(ctx context.Context, name string) ([]byte, error) {
+	if *b.times--; *b.times >= 0 {
+		return nil, errPartGone
+	}
+	return b.snapshotStore.get(ctx, name)
+}
+
+// A part of a snapshot that is announced comes, also where a server answers first whose copy is behind.
+func TestPartsThatAreAnnouncedAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	r, _, want := object(t, 1000, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	read := func() ([]byte, error) {
+		times := 2
+		d := readParts(t.Context(), announcedParts{behindStore{r.parts, &times}, r, "one"}, "one", 1, 1000)
+		defer d.close()
+		return io.ReadAll(d)
+	}
+	if got, err := read(); !errors.Is(err, errPartGone) {
+		t.Errorf("of what is not announced %d bytes come: %v", len(got), err)
+	}
+	for _, s := range []Snapshot{{Object: "one"}, {Object: "two"}} { // which lists the one before
+		if err := r.announce(t.Context(), s, &stays{most: time.Hour, now: time.Now}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := read(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("with %s announced %d of %d bytes come: %v", s.Object, len(got), len(want), err)
+		}
+	}
+}
+
 // What newer snapshots have replaced stays for a while, what was never announced does not, and nothing is left of it.
 func TestOldSnapshotsAreDropped(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -133,6 +134,13 @@ func (r *rooms) dropSnapshots(ctx context.Context, stays *stays) error {
 		keep[o.Object] = true
 	}
 	return r.parts.drop(ctx, func(object string) bool { return !keep[object] })
+}
+
+// announces tells whether replicas may be loading a snapshot.
+func (r *rooms) announces(ctx context.Context, object string) bool {
+	s, err := r.newest(ctx)
+	return err == nil && (s.Object == object ||
+		slices.ContainsFunc(s.Older, func(o Older) bool { return o.Object == object }))
 }
 
 // errNoSnapshot says that nothing is there yet for a replica to begin with.

@@ -332,7 +332,14 @@ func (r *replica) live(ctx context.Context, o Options) error {
 	defer f.Close()
 	for ctx.Err() == nil {
 		if r.ledger == nil {
-			if err := f.Fetch(ctx, r.load); err != nil {
+			err := f.Fetch(ctx, r.load)
+			if errors.Is(err, ErrInterrupted) && ctx.Err() == nil { // as nodes do: from the newest one again
+				r.mu.Lock()
+				r.ledger, r.images = nil, r.images-1
+				r.mu.Unlock()
+				continue
+			}
+			if err != nil {
 				return errUnless(ctx, err)
 			}
 		}
