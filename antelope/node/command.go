@@ -55,6 +55,7 @@ func Command() *cobra.Command {
 		"`nodeos snapshot`", func(c *cobra.Command, args []string) error {
 		if len(args) > 0 && (args[0] == "block-log" || args[0] == "snapshot") {
 			tool := Tools()
+			tool.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: c.CommandPath()} // in usages
 			tool.SilenceUsage, tool.SilenceErrors = true, true
 			tool.SetArgs(args)
 			tool.SetOut(c.OutOrStdout())
