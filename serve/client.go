@@ -37,6 +37,9 @@ func ClientAt(address string) Client {
 	return clientOf(a)
 }
 
+// Replicas is the client that all replicas of a fleet are together for their node: who asks them is a stranger.
+func Replicas() Client { return clientOf(netip.IPv4Unspecified()) }
+
 // perClient is how many bits of an IPv6 address are one client's: who has one address of a network
 // of 64 bits has all.
 const perClient = 64

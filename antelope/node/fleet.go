@@ -20,6 +20,7 @@ import (
 	"tarn/fleet/member"
 	"tarn/fleet/stream"
 	"tarn/lifecycle"
+	"tarn/serve"
 	"tarn/store/engine"
 	"tarn/store/vfs"
 )
@@ -136,7 +137,7 @@ func (m *members) beginHistory() error {
 
 // serve publishes, or follows, until ctx ends. run begins a goroutine that the node waits for; fail ends the node.
 func (m *members) serve(
-	ctx context.Context, p *producer.Producer, answer stream.Answerer, run func(func()), fail func(error),
+	ctx context.Context, p *producer.Producer, answers stream.Answers, run func(func()), fail func(error),
 ) {
 	switch follower := m.part.Follower(); {
 	case m.origin != nil:
@@ -145,7 +146,7 @@ func (m *members) serve(
 			publishing, end := context.WithCancel(context.WithoutCancel(ctx))
 			defer end()
 			defer context.AfterFunc(ctx, func() { m.flush(); end() })()
-			if err := m.part.Publish(publishing, m.origin, answer, nil); err != nil {
+			if err := m.part.Publish(publishing, m.origin, answers, nil); err != nil {
 				fail(fmt.Errorf("fleet: %w", err))
 			}
 		})
@@ -173,14 +174,19 @@ func (m *members) newest() fleet.Point {
 	return head
 }
 
-// answerer lets replicas' requests be answered by a node's API; nil if it has none. They ask for what must reach the
+// answersOf lets replicas' requests be answered by a node's API; none if it has none. They ask for what must reach the
 // chain, and for blocks and traces that are older than they are.
-func answerer(s *nodeoshttp.Server) stream.Answerer {
+func answersOf(s *nodeoshttp.Server) stream.Answers {
 	if s == nil {
-		return nil
+		return stream.Answers{}
 	}
-	return func(ctx context.Context, path string, body []byte) (int, []byte) {
-		return s.Answer(ctx, path, string(body), rpc.ChainRW|rpc.ChainRO|rpc.TraceAPI)
+	return stream.Answers{
+		Ask: func(ctx context.Context, path string, body []byte) (int, []byte) {
+			return s.Answer(ctx, path, string(body), rpc.ChainRW)
+		},
+		Read: func(ctx context.Context, path string, body []byte) (int, []byte) {
+			return s.Answer(serve.Asking(ctx, serve.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
+		},
 	}
 }
 
@@ -202,6 +208,12 @@ func (m *members) ask(r *nodeoshttp.Request, b []byte) (int, []byte, error) {
 	if err == nil {
 		m.await(r.Context, namedBlock(answer))
 	}
+	return status, append(b, answer...), err
+}
+
+// read has a node of the fleet answer for what is older than this one.
+func (m *members) read(r *nodeoshttp.Request, b []byte) (int, []byte, error) {
+	status, answer, err := m.part.Follower().Read(r.Context, r.Target, []byte(r.Body))
 	return status, append(b, answer...), err
 }
 

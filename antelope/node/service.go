@@ -116,7 +116,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	// The writer comes last to its end: until then the others may ask it.
 	writer := make(chan error, 1)
 	running.Go(func() { writer <- p.Run(ctx) })
-	n.fleet.serve(ctx, p, answerer(server), running.Go, cancel)
+	n.fleet.serve(ctx, p, answersOf(server), running.Go, cancel)
 	if network != nil {
 		running.Go(func() {
 			if err := network.Run(ctx); err != nil {
@@ -205,7 +205,7 @@ func (n *Node) server(
 		c.Log = n.o.Log
 	}
 	if n.fleet.part.Follower() != nil {
-		c.Forward = n.fleet.ask
+		c.Forward, c.Older = n.fleet.ask, n.fleet.read
 	}
 	if h.Plugins&rpc.TestControl != 0 {
 		k := &killer{log: n.o.Log, end: end, head: func() types.BlockTimestamp {

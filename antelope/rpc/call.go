@@ -92,12 +92,16 @@ func (a *API) handler(c call) nodeoshttp.Handler {
 	}
 }
 
-// askOlder has another node answer a request for what is older than this one; false if none has it.
+// askOlder has another node answer a request for what is older than this one; false if none has it. Nobody waits behind
+// it for that.
 func (a *API) askOlder(r *nodeoshttp.Request, b []byte) (answer []byte, ok bool) {
-	if a.Forward == nil {
+	client := serve.ClientOf(r.Context)
+	if a.Older == nil || a.olderPlaces.Take(client, 1) != nil {
 		return b, false
 	}
-	status, answer, err := a.Forward(r, b)
+	defer a.olderPlaces.Give(client, 1)
+	r.EndTurn()
+	status, answer, err := a.Older(r, b)
 	if err != nil {
 		a.Log.Debug("exception while forwarding a request", "path", r.Target, "error", err)
 	}

@@ -28,6 +28,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
+	"tarn/serve"
 )
 
 // The categories of endpoints (Leap: api_category.hpp). Node is served everywhere.
@@ -241,9 +242,11 @@ type Config struct {
 	Irreversible    bool          // read-mode = irreversible
 	Log             *slog.Logger
 
-	// Forward has another node answer what must reach the chain, and what is older than all that is here, of a node that
-	// only follows: it appends that node's answer and returns its status. Nil for a node that answers itself.
+	// Forward has another node answer what must reach the chain, of a node that only follows: it appends that
+	// node's answer and returns its status. Nil for a node that answers itself.
 	Forward func(r *nodeoshttp.Request, b []byte) (status int, answer []byte, err error)
+	// Older is Forward for what is older than all that is here.
+	Older func(r *nodeoshttp.Request, b []byte) (status int, answer []byte, err error)
 }
 
 // API answers the calls. Its methods may be called by all goroutines.
@@ -252,6 +255,8 @@ type API struct {
 	codecs codecs
 	heads  headCache
 	apis   func(nodeoshttp.Category) []string
+
+	olderPlaces *serve.Shares // of requests that another node is asked for what is older
 }
 
 // New returns the API of a node.
@@ -262,7 +267,7 @@ func New(c Config) *API {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &API{Config: c}
+	return &API{Config: c, olderPlaces: serve.NewShares(olderAtOnce, olderEach)}
 }
 
 // Register adds the endpoints that the configuration has an owner for to a server.

@@ -96,12 +96,12 @@ func (m *Member) Follower() *stream.Follower {
 	return m.follower
 }
 
-// Publish publishes a chain until ctx ends. answer answers what replicas cannot, nil for nobody; ready says why the
-// node should not be asked, nil for one that always may.
-func (m *Member) Publish(ctx context.Context, source stream.Source, answer stream.Answerer, ready func() error) error {
+// Publish publishes a chain until ctx ends, and answers what replicas cannot. ready says why the node should not be
+// asked, nil for one that always may.
+func (m *Member) Publish(ctx context.Context, source stream.Source, answers stream.Answers, ready func() error) error {
 	p := stream.NewPublisher(stream.PublisherOptions{Options: m.o.Stream, Source: source,
 		SnapshotEvery: m.o.SnapshotEvery,
-		Answer:        answer, Ready: ready})
+		Answers:       answers, Ready: ready})
 	m.publisher.Store(p)
 	return p.Run(ctx)
 }

@@ -105,7 +105,7 @@ func TestNothingIsAnsweredOutsideInboxes(t *testing.T) {
 	g := newGroup(t)
 	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: n,
-		Answer: func(context.Context, string, []byte) (int, []byte) { return 200, nil }}).Run)
+		Answers: Answers{Ask: func(context.Context, string, []byte) (int, []byte) { return 200, nil }}}).Run)
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, o) })
 	next := n.feed(t, script, 0, "the replica begins", func() bool { _, begun := x.standing(); return begun })

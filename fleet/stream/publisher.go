@@ -31,7 +31,7 @@ type PublisherOptions struct {
 	Options
 	Source        Source
 	SnapshotEvery time.Duration // time between two snapshots; 0 is an hour
-	Answer        Answerer      // answers what replicas cannot; nil for nobody
+	Answers       Answers       // for replicas
 	// Ready says why the node should not be asked, nil if it may. Replicas say the same of themselves while it
 	// publishes. It is nil for a node that always may, and called by any goroutine.
 	Ready func() error

@@ -104,7 +104,7 @@ func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
 	g := newGroup(t)
 	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: as("node"), Source: n, SnapshotEvery: time.Second,
-		Answer: func(context.Context, string, []byte) (int, []byte) { return 200, []byte("answer") }}).Run)
+		Answers: Answers{Ask: func(context.Context, string, []byte) (int, []byte) { return 200, []byte("answer") }}}).Run)
 	x := &replica{t: t}
 	g.run(func(ctx context.Context) error { return x.live(ctx, as("replica")) })
 	next := n.feed(t, script, 0, "the replica compares itself with a snapshot", func() bool {

@@ -167,19 +167,20 @@ func (s *Server) handle(e *Endpoint, r *Request, b []byte) (status int, answer [
 		s.opt.Served(r.Target)
 	}
 	defer func() { s.edge.Give(serve.ClientOf(r.Context), r.taken) }()
+	defer r.EndTurn()
 	if len(r.Body) > largeBody && !e.Waits {
 		end, err := s.large.Take(r.Context, serve.ClientOf(r.Context))
 		if err != nil {
 			return 0, nil, false
 		}
-		defer end()
+		r.ends = append(r.ends, end)
 	}
 	if !e.Waits {
 		end, ok := s.edge.Turn(r.Context)
 		if !ok {
 			return 0, nil, false
 		}
-		defer end()
+		r.ends = append(r.ends, end)
 	}
 	status, answer = e.Handle(r, b)
 	if s.opt.Answered != nil {
@@ -209,7 +210,7 @@ func (l *listener) write(w http.ResponseWriter, status int, body []byte) {
 }
 
 // Answer answers a request that came by another way than HTTP, as an address would that serves categories. What it
-// takes counts for no client. It returns when ctx ends, at the latest.
+// takes counts for the context's client. It returns when ctx ends, at the latest.
 func (s *Server) Answer(ctx context.Context, target, body string, c Category) (status int, answer []byte) {
 	e := s.endpoints[target]
 	if e == nil || e.Category&c == 0 {

@@ -33,8 +33,18 @@ type Request struct {
 	Body       string
 	Categories Category // that the address serves
 
-	server *Server // nil for a request that no server made
-	taken  int64   // bytes
+	server *Server  // nil for a request that no server made
+	taken  int64    // bytes
+	ends   []func() // of turns
+}
+
+// EndTurn gives the turn of the request to others: it waits for something else than the processor from now on. One
+// goroutine calls it.
+func (r *Request) EndTurn() {
+	for _, end := range r.ends {
+		end()
+	}
+	r.ends = nil
 }
 
 // Take counts memory that the request takes besides its body as in flight, until it has
