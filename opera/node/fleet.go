@@ -97,12 +97,13 @@ func (s *services) tell(n *Node, w *waiting) (end func() error) {
 	var all sync.WaitGroup
 	all.Go(func() { o.Run(ctx) })
 	all.Go(func() {
-		err := n.fleet.part.Publish(ctx, o, func(ctx context.Context, path string, body []byte) (int, []byte) {
-			if path == replica.PathOlder {
-				return s.answerOlder(ctx, body)
-			}
-			return replica.Answer(answering{w, n}, path, body)
-		}, func() error { return s.observed.ready(time.Now()) })
+		answers := stream.Answers{
+			Ask: func(_ context.Context, path string, body []byte) (int, []byte) {
+				return replica.Answer(answering{w, n}, path, body)
+			},
+			Read: func(ctx context.Context, _ string, body []byte) (int, []byte) { return s.answerOlder(ctx, body) },
+		}
+		err := n.fleet.part.Publish(ctx, o, answers, func() error { return s.observed.ready(time.Now()) })
 		if err != nil {
 			n.stop(fmt.Errorf("fleet: %w", err))
 		}
@@ -227,8 +228,8 @@ func (s *services) beginReplica(n *Node) (_ *rpc.Service, end func() error, err 
 	prices := gasprice.New(gasprice.Options{Chain: n.Chain(), Bounds: s.priceBounds()})
 	begun = append(begun, func() error { prices.Close(); return nil })
 	r, err := s.respond(n, func(o *rpc.Options) {
-		ask := n.fleet.part.Follower().Ask
-		o.Pool, o.Prices, o.Older = replica.NewPool(ask, n.fleet.nonce), prices, replica.Older(ask)
+		of := n.fleet.part.Follower()
+		o.Pool, o.Prices, o.Older = replica.NewPool(of.Ask, n.fleet.nonce), prices, replica.Older(of.Read)
 	})
 	if err != nil {
 		return nil, nil, err

@@ -17,7 +17,6 @@ import (
 
 	"tarn/internal/transcript"
 	"tarn/opera/chain"
-	"tarn/opera/eventfile"
 	"tarn/opera/rpc"
 	"tarn/store/engine"
 )
@@ -87,7 +86,7 @@ var otherwise = map[string]string{
 func TestAnswersAreTheNodes(t *testing.T) {
 	n := newNode(t)
 	f := join(t, n, engine.Page)
-	feedAsked(t, n)
+	n.feed(t, eventsAsked(t))
 	n.settle(t)
 	f.follow(t, n, 1<<20)
 	f.same(t, n)
@@ -107,7 +106,7 @@ func TestAnswersAreTheNodes(t *testing.T) {
 	askBoth(t, node, lateReplica(t, n, snapshotBlocks, elder), less)
 	less["debug_blocksTransactionTimes"] = "a replica tells of the blocks that it has"
 	less["eth_call"] = "contracts ask for the ids of blocks that a snapshot brings"
-	askBoth(t, node, lateReplica(t, n, 1, elder), less)
+	askBoth(t, node, lateReplica(t, n, 2, elder), less)
 }
 
 // lateReplica is a replica that begins with the node's head and so many blocks.
@@ -119,17 +118,10 @@ func lateReplica(t *testing.T, n *node, blocks int, elder *rpc.Elder) (ask func(
 
 const testdata = "../rpc/testdata"
 
-// feedAsked feeds the chain that the transcripts of requests are of.
-func feedAsked(t *testing.T, n *node) {
+// eventsAsked are those of the chain that the transcripts of requests are of.
+func eventsAsked(t *testing.T) (list [][]byte) {
 	t.Helper()
-	in, err := eventfile.Open(filepath.Join(testdata, "events.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	if _, err := n.Feed(t.Context(), in.Next, nil); err != nil {
-		t.Fatal(err)
-	}
+	return eventsOf(t, filepath.Join(testdata, "events.gz"))
 }
 
 // askBoth asks a node and a replica what the transcripts have, and demands the same answers but to some methods.

@@ -6,17 +6,16 @@ import (
 	"net/http"
 )
 
-// PathOlder is the path of a replica's question about what is older than it: requests of JSON-RPC, to which the answer
+// pathOlder is the path of a replica's questions about what is older than it: requests of JSON-RPC, to which the answer
 // is that of JSON-RPC.
-const PathOlder = "/rpc/older"
+const pathOlder = "/rpc/older"
 
-// Older has a node of the fleet answer such questions; ask has one answer. An error says that none has
-// answered.
+// Older has a node of the fleet answer such questions; read has one answer. An error says that none has answered.
 func Older(
-	ask func(ctx context.Context, path string, body []byte) (status int, answer []byte, err error),
+	read func(ctx context.Context, path string, body []byte) (status int, answer []byte, err error),
 ) func(ctx context.Context, body []byte) ([]byte, error) {
 	return func(ctx context.Context, body []byte) ([]byte, error) {
-		status, answer, err := ask(ctx, PathOlder, body)
+		status, answer, err := read(ctx, pathOlder, body)
 		switch {
 		case err != nil:
 			return nil, err

@@ -18,8 +18,10 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"the head's row keeps the node's numbers", follower, "h.Follows, h.Logs = true, c.counted\n", "h.Follows = true\n"},
 		{"what does not fit stays in the store", follower, "if undo := c.store.Undo(); undo != nil {", "if undo := c.store.Squash(); undo != nil {"},
 		{"rows may lead to another block", follower, "case last.Number != t.Number || last.Atropos != t.Block.ID || last.Time != t.Block.Time:", "case false:"},
-		{"the parent of the oldest block is not asked for", older, "at > 0 && at+1 >= number", "at > 0 && at >= number"},
-		{"states are never older", older, "if errors.Is(err, state.ErrNoState) {", "if errors.Is(err, state.ErrNoState) && false {"},
+		{"the parent of the oldest block is not asked for", older, "at > 0 && at+1 >= m.number", "at > 0 && at >= m.number"},
+		{"states are never older", older, "errors.Is(err, state.ErrNoState) {", "errors.Is(err, state.ErrNoState) && false {"},
 		{"a failure is not told", older, "said.Error.Code == noMethod ||", "said.Error.Code != 0 ||"},
+		{"logs of the node's newest blocks are told", older, "m.fixed, err = json.Marshal(whole)", "_, err = json.Marshal(whole)"},
+		{"blocks that are not here yet are told", older, "inter.BlockNumber(*number) <= head", "head >= 0"},
 	}, "-timeout=5m")
 }

@@ -67,6 +67,12 @@ func events(t *testing.T) (list [][]byte) {
 	if _, err := loadgen.Make(t.Context(), path, t.TempDir(), shape); err != nil {
 		t.Fatal(err)
 	}
+	return eventsOf(t, path)
+}
+
+// eventsOf reads a file of events.
+func eventsOf(t *testing.T, path string) (list [][]byte) {
+	t.Helper()
 	in, err := eventfile.Open(path)
 	if err != nil {
 		t.Fatal(err)

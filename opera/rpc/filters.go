@@ -63,6 +63,9 @@ func (e ethFilters) GetFilterChanges(ctx context.Context, id rpc.ID) (any, error
 
 func (e ethFilters) GetFilterLogs(ctx context.Context, id rpc.ID) ([]*LogJSON, error) {
 	c, err := e.s.filters.criteria(id)
+	if err == nil {
+		err = e.s.hasLogs(&c)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -104,4 +107,21 @@ func headOf(h *types.Header, b *block) *headJSON {
 		BaseFee: (*hexutil.Big)(h.BaseFee), Hash: common.Hash(b.ID), Epoch: hexutil.Uint64(b.ID.Epoch()),
 		Size: hexutil.Uint64(b.size(h.Root)), TimestampNano: hexutil.Uint64(b.Time),
 	}
+}
+
+// hasLogs refuses to look for the logs of a filter that begins before the chain does, where another node would be asked
+// for them: it does not know the filter.
+func (s *Service) hasLogs(c *Criteria) error {
+	if s.options.Older == nil || c.From == nil {
+		return nil
+	}
+	_, err := read(s, func(v *view) (any, error) {
+		h, err := v.Header(max(1, min(v.number(*c.From), v.Head().Number)))
+		if err == nil && h == nil {
+			err = &busy{errors.New("this filter begins with blocks that are older than what this node has: " +
+				"ask for their logs with eth_getLogs")}
+		}
+		return nil, err
+	})
+	return err
 }

@@ -20,7 +20,9 @@ const (
 	// sizes, and with more of it at once than there are processors the chain's own work waits for them.
 	lightBytes = quickBytes
 
-	uncounted = 64 << 10 // bytes of the longest answer that does not count: some have room in the kernel
+	olderAtOnce = 16       // requests that another node is asked for what is older than the chain
+	olderEach   = 4        // of one client
+	uncounted   = 64 << 10 // bytes of the longest answer that does not count: some have room in the kernel
 )
 
 // One request.

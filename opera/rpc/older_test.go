@@ -40,6 +40,9 @@ func TestCallsSayWhichBlocksTheyNeed(t *testing.T) {
 						}
 					}
 				}
+				if listed && n.from == nil {
+					t.Errorf("%s does not say how it names a block", name)
+				}
 				if listed {
 					seen[name] = true
 					if n.at >= m.Type.NumIn()-1 {

@@ -65,7 +65,8 @@ func (s *Service) turn(ctx context.Context, client serve.Client) (end func(), er
 // paceRequests lets requests of at most so many bytes wait for their turn that are not light, or long. Who sends
 // slowly, or takes an answer slowly, has no turn meanwhile. What is older than the chain another node is asked for.
 func (s *Service) paceRequests(next http.Handler, most int64, o *older) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var paced http.Handler
+	paced = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.ContentLength == 0 || r.ContentLength > most {
 			next.ServeHTTP(w, r)
 			return
@@ -78,9 +79,11 @@ func (s *Service) paceRequests(next http.Handler, most int64, o *older) http.Han
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 		client := s.client(r.Context())
 		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: func() {}}
-		if answer, ok := o.answer(r.Context(), body); ok {
+		if answer, ok := o.answer(r, body, paced); ok {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = to.Write(answer) // who has gone needs none
+			if len(answer) > 0 { // notifications have none
+				_, _ = to.Write(answer) // who has gone needs none
+			}
 			return
 		}
 		if !lightBody(body) {
@@ -94,6 +97,7 @@ func (s *Service) paceRequests(next http.Handler, most int64, o *older) http.Han
 		}
 		next.ServeHTTP(to, r)
 	})
+	return paced
 }
 
 // unread answers a request whose body did not come.

@@ -152,9 +152,9 @@ type Service struct {
 	profiles debugProfiles
 	nonces   locks
 
-	memory, filterPlaces, subscriptions *serve.Shares
-	turns                               *serve.Turns
-	sockets                             sync.Map // of *socket, by the name of a connection of WebSocket
+	memory, filterPlaces, subscriptions, olderPlaces *serve.Shares
+	turns                                            *serve.Turns
+	sockets                                          sync.Map // of *socket, by the name of a connection of WebSocket
 }
 
 // New returns a service. Close ends it.
@@ -181,6 +181,7 @@ func New(o Options) *Service {
 	s.memory = serve.NewShares(l.Memory, serve.ShareOf(l.Memory))
 	s.filterPlaces = serve.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
 	s.subscriptions = serve.NewShares(int64(l.Subscriptions), int64(max(1, l.Subscriptions/shareOfPlaces)))
+	s.olderPlaces = serve.NewShares(olderAtOnce, olderEach)
 	s.turns = serve.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting)
 	s.filters = &installed{s: s, filters: map[rpc.ID]*filter{}}
 	s.hub = newHub(s)
