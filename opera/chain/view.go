@@ -110,6 +110,19 @@ func (v *View) Made(number inter.BlockNumber) bool {
 	return v.has(number) && number >= v.chain.logs.blocks.First()
 }
 
+// Keeps tells whether the chain has a block with its receipts. Of one that the chain has made, or that came as a record,
+// nothing is read.
+func (v *View) Keeps(number inter.BlockNumber) (bool, error) {
+	if v.Made(number) {
+		return true, nil
+	}
+	if found, err := v.chain.logs.blocks.HasRecord(number); found || err != nil {
+		return found, err
+	}
+	e, err := v.entry(number)
+	return e != nil, err
+}
+
 // entry returns a block, nil if there is none: the chain's own, or one that came as a record.
 func (v *View) entry(number inter.BlockNumber) (*blocklog.Block, error) {
 	if v.has(number) {

@@ -116,8 +116,8 @@ func (s *Service) hasLogs(c *Criteria) error {
 		return nil
 	}
 	_, err := read(s, func(v *view) (any, error) {
-		h, err := v.Header(max(1, min(v.number(*c.From), v.Head().Number)))
-		if err == nil && h == nil {
+		found, err := v.Keeps(max(1, min(v.number(*c.From), v.Head().Number)))
+		if err == nil && !found {
 			err = &busy{errors.New("this filter begins with blocks that are older than what this node has: " +
 				"ask for their logs with eth_getLogs")}
 		}

@@ -20,9 +20,14 @@ const (
 	// sizes, and with more of it at once than there are processors the chain's own work waits for them.
 	lightBytes = quickBytes
 
-	olderAtOnce = 16       // requests that another node is asked for what is older than the chain
-	olderEach   = 4        // of one client
-	uncounted   = 64 << 10 // bytes of the longest answer that does not count: some have room in the kernel
+	uncounted = 64 << 10 // bytes of the longest answer that does not count: some have room in the kernel
+)
+
+// What another node is asked for, because it is older than the chain.
+const (
+	olderAtOnce = 16      // requests
+	olderEach   = 4       // of one client
+	mostOlder   = 4 << 20 // bytes of an answer, or of that to a batch for which another node is asked
 )
 
 // One request.

@@ -228,7 +228,7 @@ func (n *needed) lacks(v *view, params []json.RawMessage) (of lack, m meant, err
 		if m.number == v.Head().Number {
 			break // it is here
 		}
-		if h, err := v.Header(at); err != nil || h == nil {
+		if found, err := v.Keeps(at); err != nil || !found {
 			return aBlock, m, err
 		}
 	}
@@ -470,9 +470,6 @@ func (s *Service) Elder() (*Elder, error) {
 
 // Close ends what is being answered.
 func (e *Elder) Close() { e.handler.Close() }
-
-// mostOlder is how many bytes an answer may have that another chain gets, or a batch for which one is asked.
-const mostOlder = 4 << 20
 
 // Answer answers a body for strangers, as an address would that serves eth, ftm, debug and trace; false if the answer
 // has more than 4 MiB, or there is none.

@@ -61,6 +61,12 @@ func open(t testing.TB, o nodeoshttp.Options) *edge {
 			Handle: func(_ *nodeoshttp.Request, b []byte) (int, []byte) { return 201, append(b, "text"...) }},
 		nodeoshttp.Endpoint{Path: "/hidden", Category: nodeoshttp.All, Hidden: true,
 			Handle: func(r *nodeoshttp.Request, b []byte) (int, []byte) { return 200, b }},
+		nodeoshttp.Endpoint{Path: "/ends", Category: public,
+			Handle: func(r *nodeoshttp.Request, b []byte) (int, []byte) {
+				r.EndTurn()
+				<-e.release
+				return 200, append(b, "done"...)
+			}},
 		nodeoshttp.Endpoint{Path: "/wait", Category: public, Waits: true,
 			Handle: func(r *nodeoshttp.Request, b []byte) (int, []byte) {
 				select {
@@ -132,6 +138,25 @@ func (e *edge) expect(res *http.Response, body string, status int, want string) 
 	} else if res.StatusCode != status || body != want {
 		e.t.Errorf("%d %s, want %d %s", res.StatusCode, body, status, want)
 	}
+}
+
+// Nobody waits behind requests that have ended their turn, however many wait for something else.
+func TestWhoWaitsForSomethingElseHasNoTurn(t *testing.T) {
+	e := open(t, nodeoshttp.Options{})
+	var all sync.WaitGroup
+	for range 16 * runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			res, body := e.post("/ends", "")
+			e.expect(res, body, 200, "done")
+		})
+	}
+	for range 20 {
+		res, body := e.post("/echo", "x")
+		e.expect(res, body, 200, "x")
+		time.Sleep(10 * time.Millisecond)
+	}
+	close(e.release)
+	all.Wait()
 }
 
 func TestAddressesServeTheirCategories(t *testing.T) {

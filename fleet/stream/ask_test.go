@@ -1,0 +1,72 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Who reads hinders nobody who sends: a node has places of their own for both. What a node cannot answer ends the request
+// alone.
+func TestReadsHaveTheirOwnPlaces(t *testing.T) {
+	t.Parallel()
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	n := newNode(t, 1<<30)
+	g := newGroup(t)
+	defer g.stop() // before the stores are closed
+	reading, release := make(chan struct{}, readsAtOnce), make(chan struct{})
+	end := sync.OnceFunc(func() { close(release) })
+	defer end()
+	read := func(_ context.Context, path string, _ []byte) (int, []byte) {
+		switch path {
+		case "/panic":
+			panic("a fault of the node")
+		case "/long":
+			return http.StatusOK, make([]byte, mostRead+1)
+		case "/wait":
+			reading <- struct{}{}
+			<-release
+		}
+		return http.StatusOK, []byte("read")
+	}
+	ask := func(context.Context, string, []byte) (int, []byte) { return http.StatusAccepted, []byte("sent") }
+	p := NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: time.Hour, Answers: Answers{ask, read}})
+	g.run(p.Run)
+	f, err := NewFollower(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	eventually(t, "the node answers", func() bool {
+		status, _, err := f.Read(t.Context(), "/one", nil)
+		return err == nil && status == http.StatusOK
+	})
+	status, answer, err := f.Read(t.Context(), "/long", nil)
+	if err != nil || status != http.StatusRequestEntityTooLarge || len(answer) != 0 {
+		t.Errorf("a long answer: %d, %d bytes, %v", status, len(answer), err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, _, err := f.Read(ctx, "/panic", nil); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("what panics answers %v", err)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer end()
+	for range readsAtOnce {
+		all.Go(func() { f.Read(t.Context(), "/wait", nil) }) //nolint:errcheck // whoever waits gets no answer
+		<-reading
+	}
+	if status, _, err := f.Read(t.Context(), "/one", nil); err != nil || status != http.StatusServiceUnavailable {
+		t.Errorf("one read more: %d, %v", status, err)
+	}
+	status, answer, err = f.Ask(t.Context(), "/send", nil)
+	if err != nil || status != http.StatusAccepted || !bytes.Equal(answer, []byte("sent")) {
+		t.Errorf("who sends: %d %q, %v", status, answer, err)
+	}
+}
