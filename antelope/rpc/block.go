@@ -87,8 +87,8 @@ func (q blocks) fetch(n *blockName) (*types.SignedBlock, error) {
 	return b, nil
 }
 
-// before tells whether a block is older than all that the node has.
-func (a *API) before(num uint32) bool { return num < a.earliest(a.Chain.Fork()) }
+// before tells whether a block is older than all that the node has, and another one is asked for it.
+func (a *API) before(num uint32) bool { return a.Older != nil && num < a.earliest(a.Chain.Fork()) }
 
 // named returns the block that was asked for.
 func (q blocks) named() (*types.SignedBlock, error) {

@@ -28,6 +28,9 @@ func agree(b *wire.Block, ids []types.Checksum256, block *types.SignedBlock) err
 		t := &b.Transactions[i]
 		at := slices.Index(ids[next:], t.ID)
 		if at < 0 && i == 0 { // the chain's own has no receipt in the block
+			if err := agreeOwn(t, block); err != nil {
+				return err
+			}
 			continue
 		}
 		if at < 0 {
@@ -50,6 +53,44 @@ func agree(b *wire.Block, ids []types.Checksum256, block *types.SignedBlock) err
 	}
 	if found != 0 {
 		return fmt.Errorf("they have %d transactions more than the block executed", found)
+	}
+	return nil
+}
+
+// idsOf are the ids of the transactions that have a receipt in a block.
+func idsOf(block *types.SignedBlock) ([]types.Checksum256, error) {
+	ids := make([]types.Checksum256, len(block.Transactions))
+	for i := range block.Transactions {
+		r := &block.Transactions[i]
+		if ids[i] = r.ID; r.Packed == nil {
+			continue
+		}
+		trx, _, err := r.Packed.Unpack()
+		if err != nil {
+			return nil, fmt.Errorf("unpack transaction %d of block %d: %w", i, block.BlockNum(), err)
+		}
+		ids[i] = trx.ID()
+	}
+	return ids, nil
+}
+
+// agreeOwn is an error unless the chain's own transaction at the beginning of a block has the id that follows from its
+// action and the block (Leap: controller_impl::get_on_block_transaction). What failed has no action.
+func agreeOwn(t *wire.Transaction, block *types.SignedBlock) error {
+	if len(t.Actions) == 0 || block == nil {
+		return nil
+	}
+	a := &t.Actions[0]
+	own := types.Transaction{Actions: []types.Action{
+		{Account: a.Account, Name: a.Name, Authorization: a.Authorization, Data: a.Data}}}
+	if own.ID() == t.ID {
+		return nil
+	}
+	// Before NO_DUPLICATE_DEFERRED_ID its header is of the block.
+	own.Expiration = (block.Timestamp.TimePoint() + 999_999).Sec()
+	own.SetRefBlock(block.Previous)
+	if own.ID() != t.ID {
+		return fmt.Errorf("the chain's own transaction %s would have another id by what it did", t.ID)
 	}
 	return nil
 }

@@ -276,22 +276,30 @@ func (h *History) block(j job) error {
 // What the files, or the block itself, tell to be damaged wraps slicefile.ErrCorrupt.
 func (h *History) Block(num uint32, take func(bytes int64) error) (*wire.Block, bool, error) {
 	b, irreversible, err := h.files.Read(num, take)
-	if err != nil || !irreversible {
+	if err != nil || b == nil {
 		return b, irreversible, err
-	}
-	ids, err := h.files.IDs(num)
-	if err != nil {
-		return nil, false, err
 	}
 	var block *types.SignedBlock
 	if h.o.Logged != nil {
 		block = h.o.Logged(num)
 	}
+	var ids []types.Checksum256
+	switch {
+	case irreversible:
+		ids, err = h.files.IDs(num)
+	case block == nil || block.ID() != b.ID:
+		return b, false, nil
+	default: // after a crash the files may not say yet that it is
+		ids, err = idsOf(block)
+	}
+	if err != nil {
+		return nil, false, err
+	}
 	if err := agree(b, ids, block); err != nil {
 		return nil, false, fmt.Errorf("%w: the traces of block %d in %s: %w", slicefile.ErrCorrupt, num,
 			h.files.Where(num), err)
 	}
-	return b, true, nil
+	return b, irreversible, nil
 }
 
 // Find returns the block that has a transaction: the last one, if several have it. It ends early
