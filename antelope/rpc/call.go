@@ -79,8 +79,8 @@ func (a *API) handler(c call) nodeoshttp.Handler {
 			return Faults(b, nodeoshttp.TooManyBytes, busy.Bytes)
 		}
 		if err != nil && q.older {
-			if answer, ok := a.askOlder(r, b); ok {
-				return c.status, answer
+			if status, answer := a.askOlder(r, b); status != 0 {
+				return status, answer
 			}
 		}
 		if err != nil {
@@ -92,20 +92,30 @@ func (a *API) handler(c call) nodeoshttp.Handler {
 	}
 }
 
-// askOlder has another node answer a request for what is older than this one; false if none has it. Nobody waits behind
-// it for that.
-func (a *API) askOlder(r *nodeoshttp.Request, b []byte) (answer []byte, ok bool) {
+// askOlder has another node answer a request for what is older than this one; 0 if none has it. Nobody waits behind it
+// for that.
+func (a *API) askOlder(r *nodeoshttp.Request, b []byte) (status int, answer []byte) {
+	if a.Older == nil {
+		return 0, b
+	}
+	r.EndTurn()
+	ctx, done := context.WithTimeout(r.Context, olderTime)
+	defer done()
 	client := serve.ClientOf(r.Context)
-	if a.Older == nil || a.olderPlaces.Take(client, 1) != nil {
-		return b, false
+	if a.olderPlaces.Wait(ctx, client, 1) != nil {
+		return Faults(b, nodeoshttp.TooManyRequests, 0)
 	}
 	defer a.olderPlaces.Give(client, 1)
-	r.EndTurn()
 	status, answer, err := a.Older(r, b)
-	if err != nil {
+	switch {
+	case err != nil:
 		a.Log.Debug("exception while forwarding a request", "path", r.Target, "error", err)
+	case status == http.StatusServiceUnavailable:
+		return Faults(b, nodeoshttp.TooManyRequests, 0)
+	case status == http.StatusOK:
+		return status, answer
 	}
-	return answer, err == nil && status == http.StatusOK
+	return 0, b
 }
 
 // forward has another node answer a request.

@@ -12,6 +12,7 @@ const (
 	maxDetails  = 10               // details of an error with verbose-http-errors (Leap: error_info::details_limit)
 	olderAtOnce = 16               // requests that another node is asked for what is older than this one
 	olderEach   = 4                // of one client
+	olderTime   = 5 * time.Second  // for a place among them
 	writerTime  = 30 * time.Second // for the writer to take a call: far longer than a block keeps it
 
 	// What transactions of one call may inflate to: so much for each, with what has come of it, and

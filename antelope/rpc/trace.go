@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
@@ -54,8 +55,8 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 		q := query{ctx: r.Context, api: a, take: r.Take}
 		out, err := answer(traces{&q}, r.Body, b)
 		if err != nil && q.older {
-			if answer, ok := a.askOlder(r, b); ok {
-				return http.StatusOK, answer
+			if status, answer := a.askOlder(r, b); status != 0 && a.tracedBefore(answer[len(b):]) {
+				return status, answer
 			}
 		}
 		var refused refusal
@@ -72,6 +73,15 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 		a.Log.Debug("exception while processing a request", "path", path, "error", err)
 		return a.fault(b, err)
 	}
+}
+
+// tracedBefore tells whether a trace is of a block that is older than all that the node has, as far as it says of which
+// block it is. One of a newer block is not shown before that block.
+func (a *API) tracedBefore(trace []byte) bool {
+	var of struct {
+		Block *uint32 `json:"block_num"`
+	}
+	return json.Unmarshal(trace, &of) != nil || of.Block == nil || a.before(*of.Block)
 }
 
 // member reads a member of the object in a body, as text or number; false if it is not

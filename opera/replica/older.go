@@ -19,6 +19,8 @@ func Older(
 		switch {
 		case err != nil:
 			return nil, err
+		case status == http.StatusServiceUnavailable:
+			return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"the nodes of the fleet are busy"}}`), nil
 		case status != http.StatusOK:
 			return nil, fmt.Errorf("a node of the fleet answers with status %d", status)
 		}

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"tarn/opera/rpc"
@@ -20,6 +22,7 @@ type late struct {
 	t    *testing.T
 	head uint64 // of the replica; the node has four more blocks at least
 	down bool   // no node answers
+	asks atomic.Int64
 	url  string
 	node func(body string) string
 }
@@ -48,6 +51,7 @@ func newLate(t *testing.T) *late {
 	t.Cleanup(elder.Close)
 	service := rpc.New(rpc.Options{Chain: f.Follower.Chain, Prices: prices{},
 		Older: func(ctx context.Context, body []byte) ([]byte, error) {
+			l.asks.Add(1)
 			if answer, ok := elder.Answer(ctx, body); ok && !l.down {
 				return answer, nil
 			}
@@ -134,12 +138,110 @@ func TestOlderIsNeverNewer(t *testing.T) {
 			t.Errorf("logs to %q:\n%.300s\nwant\n%.300s", to, got, want)
 		}
 	}
-	for _, method := range []string{"eth_getProof"} {
-		params := `["0x0000000000000000000000000000000000000001",[],%s]`
-		want := l.node(requestOf(method, fmt.Sprintf(params, end)))
-		if got := "200 " + l.ask(method, fmt.Sprintf(params, `"latest"`)); got != want {
-			t.Errorf("%s:\n%.300s\nwant\n%.300s", method, got, want)
+	token := l.token()
+	criteria := `[{"fromBlock":"0x1","address":"` + token + `","toBlock":%s}]`
+	want = l.node(requestOf("eth_getLogs", fmt.Sprintf(criteria, end)))
+	if got := "200 " + l.ask("eth_getLogs", fmt.Sprintf(criteria, `"0x100000"`)); got != want {
+		t.Errorf("logs of %s:\n%.300s\nwant\n%.300s", token, got, want)
+	}
+	const proof = `["0x0000000000000000000000000000000000000001",[],%s]`
+	want = l.node(requestOf("eth_getProof", fmt.Sprintf(proof, end)))
+	if got := "200 " + l.ask("eth_getProof", fmt.Sprintf(proof, `"latest"`)); got != want {
+		t.Errorf("proof:\n%.300s\nwant\n%.300s", got, want)
+	}
+	for _, at := range []string{newer, `{"blockHash":"` + hash + `"}`} {
+		if got := l.ask("eth_getProof", fmt.Sprintf(proof, at)); !strings.Contains(got, "header not found") {
+			t.Errorf("a proof at %s: %.300s", at, got)
 		}
+	}
+}
+
+// token is the address of the first log of the chain.
+func (l *late) token() string {
+	l.t.Helper()
+	_, text, _ := strings.Cut(l.node(requestOf("eth_getLogs", `[{"fromBlock":"0x1","toBlock":"latest"}]`)), " ")
+	var said struct{ Result []struct{ Address string } }
+	if err := json.Unmarshal([]byte(text), &said); err != nil || len(said.Result) == 0 {
+		l.t.Fatalf("%v: %.300s", err, text)
+	}
+	return said.Result[0].Address
+}
+
+// What the replica has it answers itself.
+func TestTheNodeIsAskedForNothingElse(t *testing.T) {
+	l := newLate(t)
+	first := fmt.Sprintf(`"0x%x"`, l.head-1) // of two
+	tx := l.field("eth_getTransactionByBlockNumberAndIndex", `[`+first+`,"0x0"]`, "hash")
+	for _, of := range []struct{ method, params string }{
+		{"eth_getBlockByNumber", `["latest",true]`}, {"eth_getBlockByNumber", `["pending",false]`},
+		{"eth_getBlockReceipts", `[` + first + `]`}, {"eth_getLogs", `[{"fromBlock":` + first + `}]`},
+		{"eth_getTransactionByHash", `["` + tx + `"]`}, {"eth_getTransactionReceipt", `["` + tx + `"]`},
+		{"eth_getBalance", `["0x0000000000000000000000000000000000000001","earliest"]`},
+		{"eth_getBlockByNumber", `["0x0",false]`}, {"eth_getBlockByNumber", `["0xffffff",false]`},
+		{"eth_getLogs", `[null]`}, {"trace_filter", `[null]`}, {"eth_getLogs", `[7]`}, {"eth_getBlockByHash", `["latest",false]`},
+		{"eth_call", `[{"to":"0x0000000000000000000000000000000000000001"},"latest"]`},
+		{"eth_estimateGas", `[{"to":"0x0000000000000000000000000000000000000001"},null]`},
+		{"eth_getProof", `["0x0000000000000000000000000000000000000001",[],"0xffffff"]`},
+	} {
+		got := l.ask(of.method, of.params)
+		if n := l.asks.Swap(0); n != 0 || !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,`) {
+			t.Errorf("%s %s: the node is asked %d times, and the answer is %.200s", of.method, of.params, n, got)
+		}
+	}
+}
+
+// Many requests at once, long ones, and those in other forms are answered as one is.
+func TestOlderInAllForms(t *testing.T) {
+	l := newLate(t)
+	tx := l.field("eth_getTransactionByBlockNumberAndIndex", `["0x2","0x0"]`, "hash")
+	one := requestOf("eth_getTransactionReceipt", `["`+tx+`"]`)
+	_, want, _ := strings.Cut(l.node(one), " ")
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			if _, got := l.post("application/json", one); got != want {
+				t.Errorf("one of many gets %.300s", got)
+			}
+		})
+	}
+	all.Wait()
+	list := `[` + strings.Repeat(one+`,`, 149) + one + `]`
+	if _, got := l.post("application/json", list); got != `[`+strings.Repeat(want+`,`, 149)+want+`]` {
+		t.Errorf("a batch of %d bytes gets %.600s", len(list), got)
+	}
+	if _, got := l.post("application/json-rpc", one); got != want {
+		t.Errorf("another type of JSON gets %.300s", got)
+	}
+	if _, got := l.post("application/json", `[7,`+one+`]`); !strings.HasSuffix(got, `,`+want+`]`) {
+		t.Errorf("beside what is no request it gets %.300s", got)
+	}
+	long := requestOf("eth_call", `[{"to":"0x0000000000000000000000000000000000000001","data":"0x`+strings.Repeat("00", 20_000)+`"},"0x2"]`)
+	_, want, _ = strings.Cut(l.node(long), " ")
+	if _, got := l.post("application/json", long); got != want {
+		t.Errorf("a long request gets %.300s", got)
+	}
+}
+
+// A node answers nothing but what a replica asks.
+func TestAnElderAnswersNothingElse(t *testing.T) {
+	n := newNode(t)
+	_, service := serve(t, n.Chain.Chain, nil)
+	e, err := service.Elder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for _, method := range []string{"debug_setGCPercent", "debug_writeMemProfile", "eth_sendTransaction", "eth_sign",
+		"eth_newFilter", "debug_getHeaderByNumber", "eth_debug_traceCall"} {
+		if answer, ok := e.Answer(t.Context(), []byte(requestOf(method, `["0x0"]`))); ok {
+			t.Errorf("%s gets %s", method, answer)
+		}
+	}
+	if _, ok := e.Answer(t.Context(), []byte(`[`+requestOf("eth_getHeaderByNumber", `["0x0"]`)+`]`)); ok {
+		t.Error("a batch is answered")
+	}
+	if _, ok := e.Answer(t.Context(), []byte(requestOf("eth_getHeaderByNumber", `["0x0"]`))); !ok {
+		t.Error("a header is not answered")
 	}
 }
 
@@ -158,8 +260,8 @@ func TestABatchForWhatIsOlder(t *testing.T) {
 		`[{"jsonrpc":"2.0","method":"eth_getBlockByNumber","params":["0x2",false]}]`); status != http.StatusOK || got != "" {
 		t.Errorf("a batch of notifications gets %d %q", status, got)
 	}
-	_, got = l.post("application/json", `[[`+one+`]]`)
-	if !strings.Contains(got, "-32600") {
+	_, got = l.post("application/json", `[[`+one+`],`+one+`]`)
+	if got != `[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}},`+block+`]` {
 		t.Errorf("a batch of batches gets %.300s", got)
 	}
 }

@@ -32,8 +32,9 @@ const (
 	recordBlock = 1
 )
 
-// snapshotBlocks is how many blocks up to the head a snapshot brings: contracts may ask for the ids of as many.
-const snapshotBlocks = 256
+// snapshotBlocks is how many blocks up to the head a snapshot brings: what is called after the head may ask for the ids of
+// the 256 before it.
+const snapshotBlocks = 257
 
 // snapshotBytes is how many bytes these blocks may have together, but for the head: with more the oldest are left out.
 const snapshotBytes = 128 << 20

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -42,12 +43,30 @@ func (s *Service) older(names []string) *older {
 type needed struct {
 	from reading
 	at   int // the parameter that names the block
-	// What must be there: the block, the state after it, or the state before it, from which it is executed again.
-	block, state, before bool
+	// What must be there: the block, its parent, whose id it tells, the state after it, or the state before it, from which it
+	// is executed again.
+	block, parent, state, before bool
 }
 
 // reading finds which block a parameter means.
 type reading func(v *view, param []byte) (m meant, err error)
+
+// needOf is what a method needs; false if no other node is asked for it.
+func needOf(method string) (n needed, ok bool) {
+	space, name, _ := strings.Cut(method, "_")
+	if space != "eth" && space != "ftm" {
+		n, ok = need[method]
+	} else if !strings.Contains(name, "_") {
+		n, ok = need[name]
+	}
+	return n, ok
+}
+
+// isAsked tells whether another node is asked for a method.
+func isAsked(method string) bool {
+	_, ok := needOf(method)
+	return ok || method == "eth_getProof" || method == "ftm_getProof"
+}
 
 // meant is a block that a parameter means.
 type meant struct {
@@ -61,15 +80,15 @@ type meant struct {
 
 // need is what is needed by methods, by their names without namespaces but for those of traces.
 var need = map[string]needed{
-	"getHeaderByNumber":                      {from: byRef, block: true},
-	"getBlockByNumber":                       {from: byRef, block: true},
+	"getHeaderByNumber":                      {from: byRef, block: true, parent: true},
+	"getBlockByNumber":                       {from: byRef, block: true, parent: true},
 	"getUncleCountByBlockNumber":             {from: byRef, block: true},
 	"getBlockTransactionCountByNumber":       {from: byRef, block: true},
 	"getTransactionByBlockNumberAndIndex":    {from: byRef, block: true},
 	"getRawTransactionByBlockNumberAndIndex": {from: byRef, block: true},
 	"getBlockReceipts":                       {from: byRef, block: true},
-	"getHeaderByHash":                        {from: byID, block: true},
-	"getBlockByHash":                         {from: byID, block: true},
+	"getHeaderByHash":                        {from: byID, block: true, parent: true},
+	"getBlockByHash":                         {from: byID, block: true, parent: true},
 	"getUncleCountByBlockHash":               {from: byID, block: true},
 	"getBlockTransactionCountByHash":         {from: byID, block: true},
 	"getTransactionByBlockHashAndIndex":      {from: byID, block: true},
@@ -85,9 +104,9 @@ var need = map[string]needed{
 	"call":                                   {from: byRef, at: 1, state: true},
 	"estimateGas":                            {from: byRef, at: 1, state: true},
 	"createAccessList":                       {from: byRef, at: 1, state: true},
-	"debug_getBlockRlp":                      {from: byNumber, block: true},
+	"debug_getBlockRlp":                      {from: byNumber, block: true, parent: true},
 	"debug_seedHash":                         {from: byNumber, block: true},
-	"debug_printBlock":                       {from: byNumber, block: true},
+	"debug_printBlock":                       {from: byNumber, block: true, parent: true},
 	"debug_traceCall":                        {from: byRef, at: 1, state: true},
 	"debug_traceBlockByNumber":               {from: byRef, block: true, before: true},
 	"debug_traceBlockByHash":                 {from: byID, block: true, before: true},
@@ -95,7 +114,7 @@ var need = map[string]needed{
 	"trace_block":                            {from: byRef, block: true, before: true},
 	"trace_transaction":                      {from: byTx, block: true, before: true},
 	"trace_get":                              {from: byTx, block: true, before: true},
-	"trace_filter":                           {from: byRange, block: true, before: true},
+	"trace_filter":                           {from: byTraces, block: true, before: true},
 }
 
 // byRef reads a tag, a number or the id of a block.
@@ -171,33 +190,50 @@ func byLogs(v *view, param []byte) (m meant, err error) {
 	if c.BlockHash != nil {
 		return byHashOf(v, *c.BlockHash)
 	}
-	return byRange(v, param)
+	return byRange(v, param, true)
 }
 
-// byRange reads where a range of blocks begins. It ends at the chain's last block, at the latest.
-func byRange(v *view, param []byte) (m meant, err error) {
+// byTraces reads which blocks' traces are meant.
+func byTraces(v *view, param []byte) (m meant, err error) { return byRange(v, param, false) }
+
+// byRange reads where a range of blocks begins. It ends at the chain's last block, at the latest; one that is too wide is
+// left as it is where that is told.
+func byRange(v *view, param []byte, told bool) (m meant, err error) {
 	var c struct{ FromBlock, ToBlock *BlockTag }
 	var whole map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(param, &c), json.Unmarshal(param, &whole)); err != nil {
-		return m, err
+	if err := errors.Join(json.Unmarshal(param, &c), json.Unmarshal(param, &whole)); err != nil || whole == nil {
+		return m, errors.Join(err, errSelector)
 	}
 	head := v.Head().Number
-	m.number = head
+	from, to := head, head
 	if c.FromBlock != nil {
-		m.number = max(1, v.number(*c.FromBlock)) // block 0 has no logs
+		from = v.number(*c.FromBlock)
 	}
-	// A range that is too wide is told so.
-	if c.ToBlock == nil || v.number(*c.ToBlock) == head || v.number(*c.ToBlock) > head &&
-		v.number(*c.ToBlock)-m.number <= v.service.limits.UnindexedBlocks {
-		for name := range whole {
-			if strings.EqualFold(name, "toBlock") {
-				delete(whole, name)
-			}
+	if c.ToBlock != nil {
+		to = v.number(*c.ToBlock)
+	}
+	m.number = max(1, from) // block 0 has nothing
+	if wide := to >= from && to-from > v.service.limits.UnindexedBlocks; to < head || to > head && wide && told && plainRange(whole) {
+		return m, nil
+	}
+	for name := range whole { // whichever of several counts
+		if strings.EqualFold(name, "fromBlock") || strings.EqualFold(name, "toBlock") {
+			delete(whole, name)
 		}
-		whole["toBlock"] = numberText(head)
-		m.fixed, err = json.Marshal(whole)
 	}
+	whole["fromBlock"], whole["toBlock"] = numberText(from), numberText(head)
+	m.fixed, err = json.Marshal(whole)
 	return m, err
+}
+
+// plainRange tells whether criteria name nothing but blocks.
+func plainRange(whole map[string]json.RawMessage) bool {
+	for name := range whole {
+		if !strings.EqualFold(name, "fromBlock") && !strings.EqualFold(name, "toBlock") {
+			return false
+		}
+	}
+	return true
 }
 
 // lack is what a chain lacks for a request.
@@ -221,13 +257,14 @@ func (n *needed) lacks(v *view, params []json.RawMessage) (of lack, m meant, err
 		return nothing, m, nil //nolint:nilerr // see above
 	case m.hash != nil:
 		return aHash, m, nil
-	case m.number > v.Head().Number:
+	case m.number > v.Head().Number || m.number == 0:
 		return nothing, m, nil
 	}
-	for at := m.number; n.block && at > 0 && at+1 >= m.number; at-- { // a block names its parent
-		if m.number == v.Head().Number {
-			break // it is here
-		}
+	least := m.number
+	if n.parent && m.number < v.Head().Number {
+		least = max(1, m.number-1)
+	}
+	for at := m.number; n.block && at >= least; at-- {
 		if found, err := v.Keeps(at); err != nil || !found {
 			return aBlock, m, err
 		}
@@ -270,14 +307,10 @@ func (o *older) finds(method string, params [][]byte) bool {
 // lacks tells what the chain lacks for a request.
 func (o *older) lacks(r *asked) (of lack, m meant, err error) {
 	if o.isProof(r.Method) {
-		return aBlock, m, nil
+		return o.lacksProof(r)
 	}
-	space, name, _ := strings.Cut(r.Method, "_")
-	if space != "eth" && space != "ftm" {
-		name = r.Method
-	}
-	n, ok := need[name]
-	if !ok || !o.spaces[space] {
+	n, ok := needOf(r.Method)
+	if space, _, _ := strings.Cut(r.Method, "_"); !ok || !o.spaces[space] {
 		return nothing, m, nil
 	}
 	m, err = read(o.s, func(v *view) (m meant, err error) {
@@ -295,111 +328,164 @@ func (o *older) isProof(method string) bool {
 	return method == "eth_getProof" && o.spaces["eth"] || method == "ftm_getProof" && o.spaces["ftm"]
 }
 
-// pinProof names the chain's own last block in a request for a proof that is of the last block.
-func (o *older) pinProof(r *asked) {
+// lacksProof tells what the chain lacks for a proof, which is of its own last block, at the latest.
+func (o *older) lacksProof(r *asked) (of lack, m meant, err error) {
 	const at = 2
 	if len(r.Params) <= at {
-		return
+		return nothing, m, nil
 	}
-	m, err := read(o.s, func(v *view) (meant, error) { return byRef(v, r.Params[at]) })
-	if err == nil && m.fixed != nil {
+	of = aBlock
+	m, err = read(o.s, func(v *view) (meant, error) {
+		m, err := byRef(v, r.Params[at])
+		switch {
+		case err != nil || m.number > v.Head().Number:
+			of = nothing // for who answers to say
+		case m.hash != nil:
+			of = aHash
+		}
+		return m, nil
+	})
+	if m.fixed != nil {
 		r.Params[at] = m.fixed
 	}
+	return of, m, err
 }
 
-// plainJSON tells whether a body is of the type that pages of other sites cannot send unasked.
-func plainJSON(r *http.Request) bool {
+// isJSON tells whether a body is of a type that go-ethereum's server takes: pages of other sites cannot send these unasked.
+func isJSON(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && kind == "application/json"
+	return err == nil && (kind == "application/json" || kind == "application/json-rpc" || kind == "application/jsonrequest")
 }
 
 // answer has another node answer a body; false if the chain lacks nothing for it. each answers one request of a batch.
-func (o *older) answer(r *http.Request, body []byte, each http.Handler) (answer []byte, ok bool) {
-	if o.s.options.Older == nil || len(body) > lightBytes || !plainJSON(r) {
+func (o *older) answer(r *http.Request, client serve.Client, body []byte, each http.Handler) (answer []byte, ok bool) {
+	if o.s.options.Older == nil || !isJSON(r) {
 		return nil, false
+	}
+	if len(body) > lightBytes { // to read it is work
+		end, err := o.s.turn(r.Context(), client)
+		if err != nil {
+			return refusal(body, err), true
+		}
+		lacks := o.lacksForOne(body) || o.lacksForSome(body)
+		end()
+		if !lacks {
+			return nil, false
+		}
 	}
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
-		return o.answerBatch(r, body, each)
+		return o.answerBatch(r, client, body, each)
 	}
-	return o.answerOne(r.Context(), body)
+	ctx, done := context.WithTimeout(r.Context(), o.s.limits.RequestTime)
+	defer done()
+	return o.answerOne(ctx, client, body)
 }
 
-func (o *older) answerOne(ctx context.Context, body []byte) (answer []byte, ok bool) {
+// lacksForOne tells whether the chain lacks something for a body with one request.
+func (o *older) lacksForOne(body []byte) bool {
 	var r asked
-	if json.Unmarshal(body, &r) != nil || len(r.ID) == 0 { // a notification has no answer
-		return nil, false
+	if json.Unmarshal(body, &r) != nil {
+		return false
+	}
+	of, _, err := o.lacks(&r)
+	return of != nothing && err == nil
+}
+
+// lacksForSome is the same of a batch.
+func (o *older) lacksForSome(body []byte) bool {
+	var list []json.RawMessage
+	return json.Unmarshal(body, &list) == nil && len(list) <= o.s.limits.Batch && slices.ContainsFunc(list,
+		func(one json.RawMessage) bool { return o.lacksForOne(one) })
+}
+
+func (o *older) answerOne(ctx context.Context, client serve.Client, body []byte) (answer []byte, ok bool) {
+	var r asked
+	if json.Unmarshal(body, &r) != nil || len(r.ID) == 0 || r.Version != "" && r.Version != "2.0" {
+		return nil, false // it has no answer, or is refused
 	}
 	of, m, err := o.lacks(&r)
-	if err != nil || of == nothing || of == aHash && !o.elsewhere(ctx, m) {
+	if err != nil || of == nothing {
 		return nil, false
 	}
-	if o.isProof(r.Method) {
-		o.pinProof(&r)
+	if of == aHash {
+		found, err := o.elsewhere(ctx, client, m)
+		if err == nil && !found {
+			return nil, false
+		}
+		if err != nil {
+			return errorAnswer(&r, err), true
+		}
 	}
-	answer, err = o.ask(ctx, &r)
-	if err == nil {
-		return answer, true
+	if answer, err = o.ask(ctx, client, &r); err != nil {
+		return errorAnswer(&r, err), true
 	}
-	log.Debug("No other node answers for what is older", "method", r.Method, "err", err)
-	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
-	return append(appendError(text, errNobody), '}'), true
+	return answer, true
 }
 
-// errNobody says that what is older is not to be had now. An answer without it would be a wrong one.
-var errNobody = &busy{errors.New("this is older than what this node has, and no other node answers for it now")}
+// errorAnswer is the answer where what is older is not to be had now: another one would be wrong.
+func errorAnswer(r *asked, err error) []byte {
+	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
+	return append(appendError(text, &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", err)}), '}')
+}
 
 // elsewhere tells whether another node has the block or the transaction of a hash, in a block that is here or older:
-// who hears of a newer one would not find its block here.
-func (o *older) elsewhere(ctx context.Context, m meant) bool {
+// who hears of a newer one would not find its block here. Where no other node is, nobody has it.
+func (o *older) elsewhere(ctx context.Context, client serve.Client, m meant) (bool, error) {
 	r := asked{ID: json.RawMessage("1"), Method: "eth_getHeaderByHash"}
 	if m.tx {
 		r.Method = "eth_getTransactionByHash"
 	}
 	hash, err := json.Marshal(m.hash)
 	if err != nil {
-		return false
+		return false, err
 	}
 	r.Params = []json.RawMessage{hash}
-	answer, err := o.ask(ctx, &r)
+	answer, err := o.ask(ctx, client, &r)
+	if errors.Is(err, errNobody) {
+		return false, nil
+	}
 	var said struct {
 		Result struct{ Number, BlockNumber *hexutil.Uint64 }
 	}
-	if err != nil || json.Unmarshal(answer, &said) != nil {
-		return false
+	if err == nil {
+		err = json.Unmarshal(answer, &said)
 	}
 	number := said.Result.Number
 	if m.tx {
 		number = said.Result.BlockNumber
 	}
+	if err != nil || number == nil {
+		return false, err
+	}
 	head, err := read(o.s, func(v *view) (inter.BlockNumber, error) { return v.Head().Number, nil })
-	return err == nil && number != nil && inter.BlockNumber(*number) <= head
+	return inter.BlockNumber(*number) <= head, err
 }
 
-// answerBatch answers the requests of a batch one by one if the chain lacks something for one of them.
-func (o *older) answerBatch(r *http.Request, body []byte, each http.Handler) (answer []byte, ok bool) {
-	var list []json.RawMessage
-	if json.Unmarshal(body, &list) != nil || len(list) > o.s.limits.Batch {
+// answerBatch answers the requests of a batch one by one if the chain lacks something for one of them. What they get
+// counts while it is put together.
+func (o *older) answerBatch(
+	r *http.Request, client serve.Client, body []byte, each http.Handler,
+) (answer []byte, ok bool) {
+	if !o.lacksForSome(body) {
 		return nil, false
 	}
-	for _, one := range list {
-		var q asked
-		if one[0] != '{' || json.Unmarshal(one, &q) != nil {
-			return nil, false // what is no request the server refuses
-		}
-		if !ok {
-			of, _, err := o.lacks(&q)
-			ok = of != nothing && err == nil
-		}
-	}
-	if !ok {
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) != nil {
 		return nil, false
 	}
 	ctx, done := context.WithTimeout(r.Context(), o.s.limits.RequestTime)
 	defer done()
+	held := int64(0)
+	defer func() { o.s.memory.Give(client, held) }()
 	for _, one := range list {
-		text, ok := answerOf(ctx, r, one, each)
-		if len(answer)+len(text) > mostOlder || !ok {
-			text = refusal(one, &busy{errAnswerSize})
+		text, err := o.oneOfBatch(ctx, r, one, each, o.s.limits.Answer-len(answer))
+		if n := int64(len(text)); err == nil && n > 0 {
+			if err = o.s.memory.Take(client, n); err == nil {
+				held += n
+			}
+		}
+		if err != nil {
+			text = refusal(one, &busy{err})
 		}
 		if len(text) > 0 {
 			answer = append(append(answer, ','), text...)
@@ -412,13 +498,24 @@ func (o *older) answerBatch(r *http.Request, body []byte, each http.Handler) (an
 	return append(answer, ']'), true
 }
 
-// answerOf has a handler answer a body as if it had come with a request; false if the answer is too long.
-func answerOf(ctx context.Context, r *http.Request, body []byte, of http.Handler) (answer []byte, ok bool) {
+// oneOfBatch has a handler answer a request of a batch, with so many bytes at most.
+func (o *older) oneOfBatch(
+	ctx context.Context, r *http.Request, one []byte, each http.Handler, most int,
+) (answer []byte, err error) {
+	if ctx.Err() != nil {
+		return nil, errBatchTime
+	}
+	if one[0] != '{' {
+		return []byte(notRequest), nil
+	}
 	r = r.Clone(ctx)
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	to := &kept{header: http.Header{}}
-	of.ServeHTTP(to, r)
-	return bytes.TrimSpace(to.body.Bytes()), !to.full
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(one)), int64(len(one))
+	to := &kept{header: http.Header{}, most: most}
+	each.ServeHTTP(to, r)
+	if to.full {
+		return nil, errAnswerSize
+	}
+	return bytes.TrimSpace(to.body.Bytes()), nil
 }
 
 // The codes of errors that say nothing about what was asked.
@@ -427,19 +524,31 @@ const (
 	overLimit = -32005
 )
 
-// ask has another node answer a request, no longer than one may take. An error says that it does not.
-func (o *older) ask(ctx context.Context, r *asked) (answer []byte, err error) {
-	client := o.s.client(ctx)
-	if err := o.s.olderPlaces.Take(client, 1); err != nil {
-		return nil, err
+// notRequest is what go-ethereum's server says of what is no request in a batch.
+const notRequest = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}}`
+
+var (
+	// errNobody says that there is no other node.
+	errNobody     = errors.New("no other node answers")
+	errBatchTime  = errors.New("the time of a batch is over")
+	errAnswerSize = errors.New("the answer is too long")
+)
+
+// ask has another node answer a request, when there is a place. The error wraps errNobody if there is none, and says else
+// why it does not.
+func (o *older) ask(ctx context.Context, client serve.Client, r *asked) (answer []byte, err error) {
+	if err := o.s.olderPlaces.Wait(ctx, client, 1); err != nil {
+		return nil, fmt.Errorf("too many requests for it: %w", err)
 	}
 	defer o.s.olderPlaces.Give(client, 1)
-	ctx, done := context.WithTimeout(ctx, o.s.limits.RequestTime)
-	defer done()
 	r.Version = "2.0"
 	body, err := json.Marshal(r)
-	if err == nil {
-		answer, err = o.s.options.Older(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	if answer, err = o.s.options.Older(ctx, body); err != nil {
+		log.Debug("No other node answers for what is older", "method", r.Method, "err", err)
+		return nil, errNobody
 	}
 	var said struct {
 		ID    json.RawMessage
@@ -449,10 +558,8 @@ func (o *older) ask(ctx context.Context, r *asked) (answer []byte, err error) {
 		}
 	}
 	switch {
-	case err != nil:
-		return nil, err
 	case json.Unmarshal(answer, &said) != nil || len(said.ID) == 0:
-		return nil, errors.New("what comes is no answer")
+		return nil, errors.New("what another node says is no answer")
 	case said.Error.Code == noMethod || said.Error.Code == overLimit:
 		return nil, errors.New(said.Error.Message)
 	}
@@ -471,24 +578,29 @@ func (s *Service) Elder() (*Elder, error) {
 // Close ends what is being answered.
 func (e *Elder) Close() { e.handler.Close() }
 
-// Answer answers a body for strangers, as an address would that serves eth, ftm, debug and trace; false if the answer
-// has more than 4 MiB, or there is none.
+// Answer answers a body with one request for strangers, as an address would that serves eth, ftm, debug and trace; false
+// if the answer has more than 4 MiB, or the request is none that a chain asks another one.
 func (e *Elder) Answer(ctx context.Context, body []byte) (answer []byte, ok bool) {
-	r, err := http.NewRequestWithContext(serve.Asking(ctx, serve.Replicas()), http.MethodPost, "/", bytes.NewReader(body))
+	var r asked
+	if json.Unmarshal(body, &r) != nil || !isAsked(r.Method) {
+		return nil, false
+	}
+	h, err := http.NewRequestWithContext(serve.Asking(ctx, serve.Replicas()), http.MethodPost, "/", bytes.NewReader(body))
 	if err != nil {
 		return nil, false
 	}
-	r.Header.Set("Content-Type", "application/json")
-	to := &kept{header: http.Header{}}
-	e.handler.http.ServeHTTP(to, r)
+	h.Header.Set("Content-Type", "application/json")
+	to := &kept{header: http.Header{}, most: mostOlder}
+	e.handler.http.ServeHTTP(to, h)
 	answer = bytes.TrimSpace(to.body.Bytes())
 	return answer, !to.full && len(answer) > 0
 }
 
-// kept is an answer that is kept, unless it is too long.
+// kept is an answer of so many bytes at most that is kept.
 type kept struct {
 	header http.Header
 	body   bytes.Buffer
+	most   int
 	full   bool
 }
 
@@ -500,10 +612,8 @@ func (k *kept) WriteHeader(int) {}
 
 // Write implements io.Writer.
 func (k *kept) Write(b []byte) (int, error) {
-	if k.full = k.full || k.body.Len()+len(b) > mostOlder; k.full {
+	if k.full = k.full || k.body.Len()+len(b) > k.most; k.full {
 		return 0, errAnswerSize
 	}
 	return k.body.Write(b)
 }
-
-var errAnswerSize = errors.New("the answer is too long for another node")

@@ -79,7 +79,7 @@ func (s *Service) paceRequests(next http.Handler, most int64, o *older) http.Han
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
 		client := s.client(r.Context())
 		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: func() {}}
-		if answer, ok := o.answer(r, body, paced); ok {
+		if answer, ok := o.answer(r, client, body, paced); ok {
 			w.Header().Set("Content-Type", "application/json")
 			if len(answer) > 0 { // notifications have none
 				_, _ = to.Write(answer) // who has gone needs none
