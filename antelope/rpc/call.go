@@ -101,12 +101,12 @@ func (a *API) askOlder(r *nodeoshttp.Request, b []byte) (status int, answer []by
 	r.EndTurn()
 	ctx, done := context.WithTimeout(r.Context, olderTime)
 	defer done()
-	client := serve.ClientOf(r.Context)
-	if a.olderPlaces.Wait(ctx, client, 1) != nil {
+	end, err := a.olderTurns.Take(ctx, serve.ClientOf(r.Context))
+	if err != nil {
 		return Faults(b, nodeoshttp.TooManyRequests, 0)
 	}
-	defer a.olderPlaces.Give(client, 1)
-	status, answer, err := a.Older(r, b)
+	defer end()
+	status, answer, err = a.Older(r, b)
 	switch {
 	case err != nil:
 		a.Log.Debug("exception while forwarding a request", "path", r.Target, "error", err)

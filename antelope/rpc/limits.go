@@ -7,13 +7,14 @@ import "time"
 
 // One call.
 const (
-	maxPushed   = 1000             // transactions of push_transactions, nodeos'; no more of the list is read
-	maxItems    = 1000             // rows of an answer, if the node limits its time (Leap: api_base::max_return_items)
-	maxDetails  = 10               // details of an error with verbose-http-errors (Leap: error_info::details_limit)
-	olderAtOnce = 16               // requests that another node is asked for what is older than this one
-	olderEach   = 4                // of one client
-	olderTime   = 5 * time.Second  // for a place among them
-	writerTime  = 30 * time.Second // for the writer to take a call: far longer than a block keeps it
+	maxPushed    = 1000             // transactions of push_transactions, nodeos'; no more of the list is read
+	maxItems     = 1000             // rows of an answer, if the node limits its time (Leap: api_base::max_return_items)
+	maxDetails   = 10               // details of an error with verbose-http-errors (Leap: error_info::details_limit)
+	olderAtOnce  = 16               // requests that another node is asked for what is older than this one
+	olderEach    = 4                // of one client
+	olderTime    = 5 * time.Second  // for a turn among them
+	olderWaiting = 256              // that wait for a turn
+	writerTime   = 30 * time.Second // for the writer to take a call: far longer than a block keeps it
 
 	// What transactions of one call may inflate to: so much for each, with what has come of it, and
 	// beyond that so much for all. A call with one transaction is bounded by what that may be.

@@ -256,7 +256,7 @@ type API struct {
 	heads  headCache
 	apis   func(nodeoshttp.Category) []string
 
-	olderPlaces *serve.Shares // of requests that another node is asked for what is older
+	olderTurns *serve.Turns // of requests that another node is asked for what is older
 }
 
 // New returns the API of a node.
@@ -267,7 +267,7 @@ func New(c Config) *API {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &API{Config: c, olderPlaces: serve.NewShares(olderAtOnce, olderEach)}
+	return &API{Config: c, olderTurns: serve.NewTurns(olderAtOnce, olderEach, olderWaiting)}
 }
 
 // Register adds the endpoints that the configuration has an owner for to a server.

@@ -55,7 +55,7 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 		q := query{ctx: r.Context, api: a, take: r.Take}
 		out, err := answer(traces{&q}, r.Body, b)
 		if err != nil && q.older {
-			if status, answer := a.askOlder(r, b); status != 0 && a.tracedBefore(answer[len(b):]) {
+			if status, answer := a.askOlder(r, b); status != 0 && a.traced(answer[len(b):]) {
 				return status, answer
 			}
 		}
@@ -75,13 +75,12 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 	}
 }
 
-// tracedBefore tells whether a trace is of a block that is older than all that the node has, as far as it says of which
-// block it is. One of a newer block is not shown before that block.
-func (a *API) tracedBefore(trace []byte) bool {
+// traced tells whether a trace is of a block that the node has come to, as far as it says of which block it is.
+func (a *API) traced(trace []byte) bool {
 	var of struct {
 		Block *uint32 `json:"block_num"`
 	}
-	return json.Unmarshal(trace, &of) != nil || of.Block == nil || a.before(*of.Block)
+	return json.Unmarshal(trace, &of) != nil || of.Block == nil || *of.Block <= a.best(a.Chain.Fork()).BlockNum
 }
 
 // member reads a member of the object in a body, as text or number; false if it is not

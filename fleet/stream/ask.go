@@ -31,6 +31,9 @@ const (
 	headerReads    = "Tarn-Reads" // of [Follower.Read]
 )
 
+// noResponders is what a NATS server says where nobody listens.
+const noResponders = "503"
+
 // Bounds of requests and answers.
 const (
 	answersAtOnce = 64
@@ -126,8 +129,13 @@ func (p *Publisher) respond(ctx context.Context, conn *nats.Conn, m *nats.Msg, a
 	}
 }
 
-// ErrNoAnswer says that no node of the fleet has answered.
-var ErrNoAnswer = errors.New("no node of the fleet answers")
+// Why there is no answer.
+var (
+	// ErrNoAnswer says that no node of the fleet has answered.
+	ErrNoAnswer = errors.New("no node of the fleet answers")
+	// ErrUnreachable says that no node of the fleet can be reached. It comes with ErrNoAnswer.
+	ErrUnreachable = errors.New("none can be reached")
+)
 
 // Ask has a node of the fleet answer a request, until ctx ends or for a minute. Where too many are being answered the
 // status is that of a service that is not available, and the answer is empty. An error wraps [ErrNoAnswer]. Any
@@ -142,7 +150,7 @@ func (f *Follower) Ask(ctx context.Context, path string, body []byte) (status in
 // and takes an answer of 4 MiB at most.
 func (f *Follower) Read(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
 	if !f.conn.IsConnected() {
-		return 0, nil, fmt.Errorf("%w: no NATS server is connected", ErrNoAnswer)
+		return 0, nil, fmt.Errorf("%w: %w: no NATS server is connected", ErrNoAnswer, ErrUnreachable)
 	}
 	ctx, done := context.WithTimeout(ctx, readTime)
 	defer done()
@@ -184,6 +192,9 @@ func collect(ctx context.Context, replies *nats.Subscription, most int) (status 
 		r, err := replies.NextMsgWithContext(ctx)
 		if err != nil {
 			return 0, nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
+		}
+		if len(r.Data) == 0 && r.Header.Get("Status") == noResponders {
+			return 0, nil, fmt.Errorf("%w: %w: nobody listens", ErrNoAnswer, ErrUnreachable)
 		}
 		if i == 0 {
 			var wrong error

@@ -17,6 +17,7 @@ import (
 	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/gasprice"
+	"tarn/opera/inter"
 	"tarn/opera/replica"
 	"tarn/opera/rpc"
 	"tarn/store/engine"
@@ -101,7 +102,7 @@ func (s *services) tell(n *Node, w *waiting) (end func() error) {
 			Ask: func(_ context.Context, path string, body []byte) (int, []byte) {
 				return replica.Answer(answering{w, n}, path, body)
 			},
-			Read: func(ctx context.Context, _ string, body []byte) (int, []byte) { return s.answerOlder(ctx, body) },
+			Read: s.answerOlder,
 		}
 		err := n.fleet.part.Publish(ctx, o, answers, func() error { return s.observed.ready(time.Now()) })
 		if err != nil {
@@ -134,17 +135,33 @@ func (s *services) answersFor(n *Node, of *rpc.Service) (end func() error, err e
 	}, nil
 }
 
-// answerOlder answers a replica's requests for what is older than it.
-func (s *services) answerOlder(ctx context.Context, body []byte) (status int, answer []byte) {
+// answerOlder answers a replica's request for what is older than it.
+func (s *services) answerOlder(ctx context.Context, path string, body []byte) (status int, answer []byte) {
+	head, ok := replica.OlderThan(path)
 	e := s.elder.Load()
-	if e == nil {
+	switch {
+	case !ok:
+		return http.StatusNotFound, nil
+	case e == nil:
 		return http.StatusServiceUnavailable, nil
 	}
-	answer, ok := e.Answer(ctx, body)
-	if !ok {
+	answer, err := e.Answer(ctx, head, body)
+	switch {
+	case errors.Is(err, rpc.ErrLacks):
+		return http.StatusServiceUnavailable, nil
+	case err != nil:
 		return http.StatusRequestEntityTooLarge, nil
 	}
 	return http.StatusOK, answer
+}
+
+// older has a node of the fleet answer for what is older than the replica.
+func (j *joined) older(ctx context.Context, head inter.BlockNumber, body []byte) ([]byte, error) {
+	answer, err := replica.Older(j.part.Follower().Read)(ctx, head, body)
+	if errors.Is(err, stream.ErrUnreachable) {
+		err = errors.Join(rpc.ErrNobody, err)
+	}
+	return answer, err
 }
 
 // answering answers replicas about transactions.
@@ -229,7 +246,7 @@ func (s *services) beginReplica(n *Node) (_ *rpc.Service, end func() error, err 
 	begun = append(begun, func() error { prices.Close(); return nil })
 	r, err := s.respond(n, func(o *rpc.Options) {
 		of := n.fleet.part.Follower()
-		o.Pool, o.Prices, o.Older = replica.NewPool(of.Ask, n.fleet.nonce), prices, replica.Older(of.Read)
+		o.Pool, o.Prices, o.Older = replica.NewPool(of.Ask, n.fleet.nonce), prices, n.fleet.older
 	})
 	if err != nil {
 		return nil, nil, err

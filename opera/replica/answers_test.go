@@ -1,8 +1,6 @@
 package replica
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -26,13 +24,7 @@ func serve(t *testing.T, c *chain.Chain, elder *rpc.Elder) (ask func(body string
 	t.Helper()
 	o := rpc.Options{Chain: c, Prices: prices{}, Now: func() time.Time { return time.Unix(0, 0) }}
 	if elder != nil {
-		o.Older = func(ctx context.Context, body []byte) ([]byte, error) {
-			answer, ok := elder.Answer(ctx, body)
-			if !ok {
-				return nil, errors.New("too long")
-			}
-			return answer, nil
-		}
+		o.Older = elder.Answer
 	}
 	service = rpc.New(o)
 	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth", "ftm", "dag", "abft", "net", "web3", "txpool",

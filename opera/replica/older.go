@@ -4,26 +4,37 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
+
+	"tarn/opera/inter"
 )
 
-// pathOlder is the path of a replica's questions about what is older than it: requests of JSON-RPC, to which the answer
-// is that of JSON-RPC.
-const pathOlder = "/rpc/older"
+// olderPath begins the path of a replica's question about what is older than it: a request of JSON-RPC, to which the
+// answer is that of JSON-RPC. The number of the replica's last block follows.
+const olderPath = "/rpc/older/"
 
-// Older has a node of the fleet answer such questions; read has one answer. An error says that none has answered.
+// Older has a node of the fleet answer such questions; read has one answer. An error wraps that of read, or says with
+// which status a node has refused.
 func Older(
 	read func(ctx context.Context, path string, body []byte) (status int, answer []byte, err error),
-) func(ctx context.Context, body []byte) ([]byte, error) {
-	return func(ctx context.Context, body []byte) ([]byte, error) {
-		status, answer, err := read(ctx, pathOlder, body)
+) func(ctx context.Context, head inter.BlockNumber, body []byte) ([]byte, error) {
+	return func(ctx context.Context, head inter.BlockNumber, body []byte) ([]byte, error) {
+		status, answer, err := read(ctx, olderPath+strconv.FormatUint(uint64(head), 10), body)
 		switch {
 		case err != nil:
 			return nil, err
-		case status == http.StatusServiceUnavailable:
-			return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"the nodes of the fleet are busy"}}`), nil
 		case status != http.StatusOK:
 			return nil, fmt.Errorf("a node of the fleet answers with status %d", status)
 		}
 		return answer, nil
 	}
+}
+
+// OlderThan reads the path of such a question; false if it is another one's.
+func OlderThan(path string) (head inter.BlockNumber, ok bool) {
+	if len(path) <= len(olderPath) || path[:len(olderPath)] != olderPath {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(path[len(olderPath):], 10, 64)
+	return inter.BlockNumber(n), err == nil
 }

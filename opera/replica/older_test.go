@@ -12,7 +12,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"tarn/opera/inter"
 	"tarn/opera/rpc"
 	"tarn/store/engine"
 )
@@ -23,6 +25,7 @@ type late struct {
 	head uint64 // of the replica; the node has four more blocks at least
 	down bool   // no node answers
 	asks atomic.Int64
+	slow time.Duration // of the node
 	url  string
 	node func(body string) string
 }
@@ -50,13 +53,20 @@ func newLate(t *testing.T) *late {
 	}
 	t.Cleanup(elder.Close)
 	service := rpc.New(rpc.Options{Chain: f.Follower.Chain, Prices: prices{},
-		Older: func(ctx context.Context, body []byte) ([]byte, error) {
+		Older: func(ctx context.Context, head inter.BlockNumber, body []byte) ([]byte, error) {
 			l.asks.Add(1)
-			if answer, ok := elder.Answer(ctx, body); ok && !l.down {
-				return answer, nil
+			switch {
+			case l.down:
+				return nil, rpc.ErrNobody
+			case l.slow > 0:
+				select {
+				case <-time.After(l.slow):
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				}
 			}
-			return nil, errors.New("nobody answers")
-		}})
+			return elder.Answer(ctx, head, body)
+		}, Limits: rpc.Limits{RequestTime: time.Second}})
 	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth", "debug", "trace"}}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +192,8 @@ func TestTheNodeIsAskedForNothingElse(t *testing.T) {
 		{"eth_call", `[{"to":"0x0000000000000000000000000000000000000001"},"latest"]`},
 		{"eth_estimateGas", `[{"to":"0x0000000000000000000000000000000000000001"},null]`},
 		{"eth_getProof", `["0x0000000000000000000000000000000000000001",[],"0xffffff"]`},
+		{"eth_getProof", `["0x0000000000000000000000000000000000000001",[],"0x0"]`},
+		{"trace_filter", `[{"fromBlock":"0x0","toBlock":"0x0"}]`},
 	} {
 		got := l.ask(of.method, of.params)
 		if n := l.asks.Swap(0); n != 0 || !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":1,`) {
@@ -215,6 +227,24 @@ func TestOlderInAllForms(t *testing.T) {
 	if _, got := l.post("application/json", `[7,`+one+`]`); !strings.HasSuffix(got, `,`+want+`]`) {
 		t.Errorf("beside what is no request it gets %.300s", got)
 	}
+	block := requestOf("eth_getBlockByNumber", `["0x2",false]`)
+	_, want, _ = strings.Cut(l.node(block), " ")
+	for _, odd := range []string{
+		strings.Replace(block, `"jsonrpc":"2.0",`, ``, 1), strings.Replace(block, `{`, `{"method":3,`, 1),
+		strings.Replace(block, `"params"`, `"params":{},"params"`, 1), strings.Replace(block, `"method"`, `"METHOD"`, 1),
+		strings.Replace(block, `}`, `,"more":[{}]}`, 1),
+	} {
+		if _, got := l.post("application/json", odd); got != want {
+			t.Errorf("%s gets %.300s", odd, got)
+		}
+	}
+	for _, wide := range []string{`"topics":[]`, `"address":[]`, `"more":1`} {
+		ask := requestOf("eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x100000",`+wide+`}]`)
+		_, want, _ := strings.Cut(l.node(ask), " ")
+		if _, got := l.post("application/json", ask); got != want {
+			t.Errorf("%s gets %.300s, want %.300s", ask, got, want)
+		}
+	}
 	long := requestOf("eth_call", `[{"to":"0x0000000000000000000000000000000000000001","data":"0x`+strings.Repeat("00", 20_000)+`"},"0x2"]`)
 	_, want, _ = strings.Cut(l.node(long), " ")
 	if _, got := l.post("application/json", long); got != want {
@@ -233,15 +263,53 @@ func TestAnElderAnswersNothingElse(t *testing.T) {
 	defer e.Close()
 	for _, method := range []string{"debug_setGCPercent", "debug_writeMemProfile", "eth_sendTransaction", "eth_sign",
 		"eth_newFilter", "debug_getHeaderByNumber", "eth_debug_traceCall"} {
-		if answer, ok := e.Answer(t.Context(), []byte(requestOf(method, `["0x0"]`))); ok {
+		if answer, err := e.Answer(t.Context(), 0, []byte(requestOf(method, `["0x0"]`))); err == nil {
 			t.Errorf("%s gets %s", method, answer)
 		}
 	}
-	if _, ok := e.Answer(t.Context(), []byte(`[`+requestOf("eth_getHeaderByNumber", `["0x0"]`)+`]`)); ok {
+	header := []byte(requestOf("eth_getHeaderByNumber", `["0x0"]`))
+	if _, err := e.Answer(t.Context(), 0, append(append([]byte{'['}, header...), ']')); err == nil {
 		t.Error("a batch is answered")
 	}
-	if _, ok := e.Answer(t.Context(), []byte(requestOf("eth_getHeaderByNumber", `["0x0"]`))); !ok {
-		t.Error("a header is not answered")
+	if _, err := e.Answer(t.Context(), 0, header); err != nil {
+		t.Errorf("a header: %v", err)
+	}
+	if _, err := e.Answer(t.Context(), 1<<20, header); !errors.Is(err, rpc.ErrLacks) {
+		t.Errorf("a chain that is behind answers: %v", err)
+	}
+}
+
+// A node that is slow is no reason to say that something is not there.
+func TestASlowNodeIsNotNobody(t *testing.T) {
+	l := newLate(t)
+	tx := l.field("eth_getTransactionByBlockNumberAndIndex", `["0x2","0x0"]`, "hash")
+	one := requestOf("eth_getTransactionReceipt", `["`+tx+`"]`)
+	_, want, _ := strings.Cut(l.node(one), " ")
+	l.slow = 300 * time.Millisecond
+	var all sync.WaitGroup
+	var good atomic.Int64
+	for range 40 {
+		all.Go(func() {
+			switch _, got := l.post("application/json", one); {
+			case got == want:
+				good.Add(1)
+			case !strings.Contains(got, `"code":-32005`):
+				t.Errorf("one of many gets %.300s", got)
+			}
+		})
+	}
+	all.Wait()
+	if good.Load() == 0 {
+		t.Error("nobody gets the receipt")
+	}
+	l.slow = 2 * time.Second
+	if _, got := l.post("application/json", one); !strings.Contains(got, `"code":-32005`) {
+		t.Errorf("a node that does not answer: %.300s", got)
+	}
+	local := requestOf("eth_getBlockByNumber", `["latest",false]`)
+	_, block := l.post("application/json", local)
+	if _, got := l.post("application/json", `[`+one+`,`+local+`]`); !strings.HasSuffix(got, `,`+block+`]`) {
+		t.Errorf("what the replica has beside it: %.300s", got)
 	}
 }
 

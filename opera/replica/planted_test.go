@@ -8,7 +8,8 @@ import (
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that its tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
-	const told, follower, older = "../chain/told.go", "../chain/follower.go", "../rpc/older.go"
+	const told, follower = "../chain/told.go", "../chain/follower.go"
+	const older, elsewhere = "../rpc/older.go", "../rpc/elsewhere.go"
 	plantedfault.Test(t, []plantedfault.Fault{
 		{"the rows of a block are left out", "replica.go", "return fleet.Apply(st, rows)", "_ = rows; return nil"},
 		{"a snapshot brings fewer blocks", "origin.go", "const snapshotBlocks = 257", "const snapshotBlocks = 1"},
@@ -20,8 +21,8 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"rows may lead to another block", follower, "case last.Number != t.Number || last.Atropos != t.Block.ID || last.Time != t.Block.Time:", "case false:"},
 		{"the parent of the oldest block is not asked for", older, "least = max(1, m.number-1)", "least = m.number"},
 		{"states are never older", older, "errors.Is(err, state.ErrNoState) {", "errors.Is(err, state.ErrNoState) && false {"},
-		{"a failure is not told", older, "said.Error.Code == noMethod ||", "said.Error.Code != 0 ||"},
+		{"a failure is not told", elsewhere, "said.Error.Code == noMethod ||", "said.Error.Code != 0 ||"},
 		{"logs of the node's newest blocks are told", older, "m.fixed, err = json.Marshal(whole)", "_, err = json.Marshal(whole)"},
-		{"blocks that are not here yet are told", older, "inter.BlockNumber(*number) <= head, err", "head >= 0, err"},
+		{"blocks that are not here yet are told", elsewhere, "inter.BlockNumber(*number) <= head, err", "head >= 0, err"},
 	}, "-timeout=5m")
 }

@@ -1,24 +1,16 @@
 package rpc
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"net/http"
-	"slices"
+	"math"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/log"
 
 	"tarn/opera/inter"
 	"tarn/opera/state"
-	"tarn/serve"
 )
 
 // older finds the requests at an address for what is older than the chain, which began with a snapshot, and has
@@ -181,40 +173,51 @@ func byTx(v *view, param []byte) (m meant, err error) {
 	return m, err
 }
 
-// byLogs reads which blocks' logs are meant.
+// byLogs reads which blocks' logs are meant. A range that is too wide is left as it is: that is told.
 func byLogs(v *view, param []byte) (m meant, err error) {
-	var c struct{ BlockHash *common.Hash }
-	if err := json.Unmarshal(param, &c); err != nil {
+	var c Criteria
+	if err := c.UnmarshalJSON(param); err != nil {
 		return m, err
 	}
 	if c.BlockHash != nil {
 		return byHashOf(v, *c.BlockHash)
 	}
-	return byRange(v, param, true)
+	limits := &v.service.limits
+	most := limits.IndexedBlocks
+	if !c.indexed() {
+		most = limits.UnindexedBlocks
+	}
+	return byRange(v, param, c.From, c.To, most)
 }
 
 // byTraces reads which blocks' traces are meant.
-func byTraces(v *view, param []byte) (m meant, err error) { return byRange(v, param, false) }
-
-// byRange reads where a range of blocks begins. It ends at the chain's last block, at the latest; one that is too wide is
-// left as it is where that is told.
-func byRange(v *view, param []byte, told bool) (m meant, err error) {
-	var c struct{ FromBlock, ToBlock *BlockTag }
-	var whole map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(param, &c), json.Unmarshal(param, &whole)); err != nil || whole == nil {
-		return m, errors.Join(err, errSelector)
+func byTraces(v *view, param []byte) (m meant, err error) {
+	var c TraceFilter
+	if err := json.Unmarshal(param, &c); err != nil {
+		return m, err
 	}
+	return byRange(v, param, c.From, c.To, math.MaxUint64)
+}
+
+// byRange finds where a range of so many blocks at most begins. It ends at the chain's last block, at the latest.
+func byRange(v *view, param []byte, first, last *BlockTag, most inter.BlockNumber) (m meant, err error) {
 	head := v.Head().Number
 	from, to := head, head
-	if c.FromBlock != nil {
-		from = v.number(*c.FromBlock)
+	if first != nil {
+		from = v.number(*first)
 	}
-	if c.ToBlock != nil {
-		to = v.number(*c.ToBlock)
+	if last != nil {
+		to = v.number(*last)
 	}
-	m.number = max(1, from) // block 0 has nothing
-	if wide := to >= from && to-from > v.service.limits.UnindexedBlocks; to < head || to > head && wide && told && plainRange(whole) {
+	if m.number = max(1, from); to < m.number { // block 0 has nothing
+		return meant{}, nil
+	}
+	if to < head || to > head && to-from > most {
 		return m, nil
+	}
+	var whole map[string]json.RawMessage
+	if err := json.Unmarshal(param, &whole); err != nil || whole == nil {
+		return m, errors.Join(err, errSelector)
 	}
 	for name := range whole { // whichever of several counts
 		if strings.EqualFold(name, "fromBlock") || strings.EqualFold(name, "toBlock") {
@@ -224,16 +227,6 @@ func byRange(v *view, param []byte, told bool) (m meant, err error) {
 	whole["fromBlock"], whole["toBlock"] = numberText(from), numberText(head)
 	m.fixed, err = json.Marshal(whole)
 	return m, err
-}
-
-// plainRange tells whether criteria name nothing but blocks.
-func plainRange(whole map[string]json.RawMessage) bool {
-	for name := range whole {
-		if !strings.EqualFold(name, "fromBlock") && !strings.EqualFold(name, "toBlock") {
-			return false
-		}
-	}
-	return true
 }
 
 // lack is what a chain lacks for a request.
@@ -291,6 +284,24 @@ type asked struct {
 	Params  []json.RawMessage `json:"params"`
 }
 
+// readAsked reads a request as go-ethereum's server does; false if it has no answer, or is refused.
+func readAsked(body []byte) (r asked, ok bool) {
+	var of struct {
+		Version json.RawMessage `json:"jsonrpc"`
+		ID      json.RawMessage
+		Method  string
+		Params  json.RawMessage
+	}
+	if err := json.Unmarshal(body, &of); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+		return r, false
+	}
+	r = asked{Version: "2.0", ID: of.ID, Method: of.Method}
+	if of.Params != nil && json.Unmarshal(of.Params, &r.Params) != nil {
+		return r, false
+	}
+	return r, len(of.ID) > 0 && (of.Version == nil || string(of.Version) == `"2.0"`)
+}
+
 // finds tells whether a chain lacks something for a request.
 func (o *older) finds(method string, params [][]byte) bool {
 	if o.s.options.Older == nil {
@@ -338,10 +349,12 @@ func (o *older) lacksProof(r *asked) (of lack, m meant, err error) {
 	m, err = read(o.s, func(v *view) (meant, error) {
 		m, err := byRef(v, r.Params[at])
 		switch {
-		case err != nil || m.number > v.Head().Number:
+		case err != nil:
 			of = nothing // for who answers to say
 		case m.hash != nil:
 			of = aHash
+		case m.number > v.Head().Number || m.number == 0:
+			of = nothing
 		}
 		return m, nil
 	})
@@ -349,271 +362,4 @@ func (o *older) lacksProof(r *asked) (of lack, m meant, err error) {
 		r.Params[at] = m.fixed
 	}
 	return of, m, err
-}
-
-// isJSON tells whether a body is of a type that go-ethereum's server takes: pages of other sites cannot send these unasked.
-func isJSON(r *http.Request) bool {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && (kind == "application/json" || kind == "application/json-rpc" || kind == "application/jsonrequest")
-}
-
-// answer has another node answer a body; false if the chain lacks nothing for it. each answers one request of a batch.
-func (o *older) answer(r *http.Request, client serve.Client, body []byte, each http.Handler) (answer []byte, ok bool) {
-	if o.s.options.Older == nil || !isJSON(r) {
-		return nil, false
-	}
-	if len(body) > lightBytes { // to read it is work
-		end, err := o.s.turn(r.Context(), client)
-		if err != nil {
-			return refusal(body, err), true
-		}
-		lacks := o.lacksForOne(body) || o.lacksForSome(body)
-		end()
-		if !lacks {
-			return nil, false
-		}
-	}
-	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
-		return o.answerBatch(r, client, body, each)
-	}
-	ctx, done := context.WithTimeout(r.Context(), o.s.limits.RequestTime)
-	defer done()
-	return o.answerOne(ctx, client, body)
-}
-
-// lacksForOne tells whether the chain lacks something for a body with one request.
-func (o *older) lacksForOne(body []byte) bool {
-	var r asked
-	if json.Unmarshal(body, &r) != nil {
-		return false
-	}
-	of, _, err := o.lacks(&r)
-	return of != nothing && err == nil
-}
-
-// lacksForSome is the same of a batch.
-func (o *older) lacksForSome(body []byte) bool {
-	var list []json.RawMessage
-	return json.Unmarshal(body, &list) == nil && len(list) <= o.s.limits.Batch && slices.ContainsFunc(list,
-		func(one json.RawMessage) bool { return o.lacksForOne(one) })
-}
-
-func (o *older) answerOne(ctx context.Context, client serve.Client, body []byte) (answer []byte, ok bool) {
-	var r asked
-	if json.Unmarshal(body, &r) != nil || len(r.ID) == 0 || r.Version != "" && r.Version != "2.0" {
-		return nil, false // it has no answer, or is refused
-	}
-	of, m, err := o.lacks(&r)
-	if err != nil || of == nothing {
-		return nil, false
-	}
-	if of == aHash {
-		found, err := o.elsewhere(ctx, client, m)
-		if err == nil && !found {
-			return nil, false
-		}
-		if err != nil {
-			return errorAnswer(&r, err), true
-		}
-	}
-	if answer, err = o.ask(ctx, client, &r); err != nil {
-		return errorAnswer(&r, err), true
-	}
-	return answer, true
-}
-
-// errorAnswer is the answer where what is older is not to be had now: another one would be wrong.
-func errorAnswer(r *asked, err error) []byte {
-	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
-	return append(appendError(text, &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", err)}), '}')
-}
-
-// elsewhere tells whether another node has the block or the transaction of a hash, in a block that is here or older:
-// who hears of a newer one would not find its block here. Where no other node is, nobody has it.
-func (o *older) elsewhere(ctx context.Context, client serve.Client, m meant) (bool, error) {
-	r := asked{ID: json.RawMessage("1"), Method: "eth_getHeaderByHash"}
-	if m.tx {
-		r.Method = "eth_getTransactionByHash"
-	}
-	hash, err := json.Marshal(m.hash)
-	if err != nil {
-		return false, err
-	}
-	r.Params = []json.RawMessage{hash}
-	answer, err := o.ask(ctx, client, &r)
-	if errors.Is(err, errNobody) {
-		return false, nil
-	}
-	var said struct {
-		Result struct{ Number, BlockNumber *hexutil.Uint64 }
-	}
-	if err == nil {
-		err = json.Unmarshal(answer, &said)
-	}
-	number := said.Result.Number
-	if m.tx {
-		number = said.Result.BlockNumber
-	}
-	if err != nil || number == nil {
-		return false, err
-	}
-	head, err := read(o.s, func(v *view) (inter.BlockNumber, error) { return v.Head().Number, nil })
-	return inter.BlockNumber(*number) <= head, err
-}
-
-// answerBatch answers the requests of a batch one by one if the chain lacks something for one of them. What they get
-// counts while it is put together.
-func (o *older) answerBatch(
-	r *http.Request, client serve.Client, body []byte, each http.Handler,
-) (answer []byte, ok bool) {
-	if !o.lacksForSome(body) {
-		return nil, false
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(body, &list) != nil {
-		return nil, false
-	}
-	ctx, done := context.WithTimeout(r.Context(), o.s.limits.RequestTime)
-	defer done()
-	held := int64(0)
-	defer func() { o.s.memory.Give(client, held) }()
-	for _, one := range list {
-		text, err := o.oneOfBatch(ctx, r, one, each, o.s.limits.Answer-len(answer))
-		if n := int64(len(text)); err == nil && n > 0 {
-			if err = o.s.memory.Take(client, n); err == nil {
-				held += n
-			}
-		}
-		if err != nil {
-			text = refusal(one, &busy{err})
-		}
-		if len(text) > 0 {
-			answer = append(append(answer, ','), text...)
-		}
-	}
-	if len(answer) == 0 {
-		return nil, true
-	}
-	answer[0] = '['
-	return append(answer, ']'), true
-}
-
-// oneOfBatch has a handler answer a request of a batch, with so many bytes at most.
-func (o *older) oneOfBatch(
-	ctx context.Context, r *http.Request, one []byte, each http.Handler, most int,
-) (answer []byte, err error) {
-	if ctx.Err() != nil {
-		return nil, errBatchTime
-	}
-	if one[0] != '{' {
-		return []byte(notRequest), nil
-	}
-	r = r.Clone(ctx)
-	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(one)), int64(len(one))
-	to := &kept{header: http.Header{}, most: most}
-	each.ServeHTTP(to, r)
-	if to.full {
-		return nil, errAnswerSize
-	}
-	return bytes.TrimSpace(to.body.Bytes()), nil
-}
-
-// The codes of errors that say nothing about what was asked.
-const (
-	noMethod  = -32601
-	overLimit = -32005
-)
-
-// notRequest is what go-ethereum's server says of what is no request in a batch.
-const notRequest = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"invalid request"}}`
-
-var (
-	// errNobody says that there is no other node.
-	errNobody     = errors.New("no other node answers")
-	errBatchTime  = errors.New("the time of a batch is over")
-	errAnswerSize = errors.New("the answer is too long")
-)
-
-// ask has another node answer a request, when there is a place. The error wraps errNobody if there is none, and says else
-// why it does not.
-func (o *older) ask(ctx context.Context, client serve.Client, r *asked) (answer []byte, err error) {
-	if err := o.s.olderPlaces.Wait(ctx, client, 1); err != nil {
-		return nil, fmt.Errorf("too many requests for it: %w", err)
-	}
-	defer o.s.olderPlaces.Give(client, 1)
-	r.Version = "2.0"
-	body, err := json.Marshal(r)
-	if err != nil {
-		return nil, err
-	}
-	if answer, err = o.s.options.Older(ctx, body); err != nil {
-		log.Debug("No other node answers for what is older", "method", r.Method, "err", err)
-		return nil, errNobody
-	}
-	var said struct {
-		ID    json.RawMessage
-		Error struct {
-			Code    int
-			Message string
-		}
-	}
-	switch {
-	case json.Unmarshal(answer, &said) != nil || len(said.ID) == 0:
-		return nil, errors.New("what another node says is no answer")
-	case said.Error.Code == noMethod || said.Error.Code == overLimit:
-		return nil, errors.New(said.Error.Message)
-	}
-	return answer, nil
-}
-
-// Elder answers for chains that began later. Any goroutine may call its methods.
-type Elder struct{ handler *Handler }
-
-// Elder returns what answers the requests that other chains' [Options.Older] sends. Who calls it closes it.
-func (s *Service) Elder() (*Elder, error) {
-	h, err := s.Handler(&HTTPOptions{APIs: []string{"eth", "ftm", "debug", "trace"}}, nil)
-	return &Elder{h}, err
-}
-
-// Close ends what is being answered.
-func (e *Elder) Close() { e.handler.Close() }
-
-// Answer answers a body with one request for strangers, as an address would that serves eth, ftm, debug and trace; false
-// if the answer has more than 4 MiB, or the request is none that a chain asks another one.
-func (e *Elder) Answer(ctx context.Context, body []byte) (answer []byte, ok bool) {
-	var r asked
-	if json.Unmarshal(body, &r) != nil || !isAsked(r.Method) {
-		return nil, false
-	}
-	h, err := http.NewRequestWithContext(serve.Asking(ctx, serve.Replicas()), http.MethodPost, "/", bytes.NewReader(body))
-	if err != nil {
-		return nil, false
-	}
-	h.Header.Set("Content-Type", "application/json")
-	to := &kept{header: http.Header{}, most: mostOlder}
-	e.handler.http.ServeHTTP(to, h)
-	answer = bytes.TrimSpace(to.body.Bytes())
-	return answer, !to.full && len(answer) > 0
-}
-
-// kept is an answer of so many bytes at most that is kept.
-type kept struct {
-	header http.Header
-	body   bytes.Buffer
-	most   int
-	full   bool
-}
-
-// Header implements http.ResponseWriter.
-func (k *kept) Header() http.Header { return k.header }
-
-// WriteHeader implements http.ResponseWriter: what is refused says so in its body.
-func (k *kept) WriteHeader(int) {}
-
-// Write implements io.Writer.
-func (k *kept) Write(b []byte) (int, error) {
-	if k.full = k.full || k.body.Len()+len(b) > k.most; k.full {
-		return 0, errAnswerSize
-	}
-	return k.body.Write(b)
 }

@@ -63,29 +63,10 @@ func (s *Service) turn(ctx context.Context, client serve.Client) (end func(), er
 }
 
 // paceRequests lets requests of at most so many bytes wait for their turn that are not light, or long. Who sends
-// slowly, or takes an answer slowly, has no turn meanwhile. What is older than the chain another node is asked for.
-func (s *Service) paceRequests(next http.Handler, most int64, o *older) http.Handler {
-	var paced http.Handler
-	paced = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost || r.ContentLength == 0 || r.ContentLength > most {
-			next.ServeHTTP(w, r)
-			return
-		}
-		body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
-		if err != nil {
-			unread(w, err)
-			return
-		}
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
-		client := s.client(r.Context())
+// slowly, or takes an answer slowly, has no turn meanwhile.
+func (s *Service) paceRequests(next http.Handler, most int64) http.Handler {
+	return s.readWhole(next, most, func(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte) {
 		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: func() {}}
-		if answer, ok := o.answer(r, client, body, paced); ok {
-			w.Header().Set("Content-Type", "application/json")
-			if len(answer) > 0 { // notifications have none
-				_, _ = to.Write(answer) // who has gone needs none
-			}
-			return
-		}
 		if !lightBody(body) {
 			end, err := s.turn(r.Context(), client)
 			if err != nil {
@@ -97,7 +78,26 @@ func (s *Service) paceRequests(next http.Handler, most int64, o *older) http.Han
 		}
 		next.ServeHTTP(to, r)
 	})
-	return paced
+}
+
+// readWhole reads the bodies of requests that have at most so many bytes, for with, which finds them in the requests again.
+// Other requests are for next.
+func (s *Service) readWhole(
+	next http.Handler, most int64, with func(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte),
+) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.ContentLength == 0 || r.ContentLength > most {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+		if err != nil {
+			unread(w, err)
+			return
+		}
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		with(w, r, s.client(r.Context()), body)
+	})
 }
 
 // unread answers a request whose body did not come.

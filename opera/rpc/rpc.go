@@ -130,9 +130,10 @@ type Options struct {
 	// Damaged, if not nil, tells whether an error is of files that are not what was written, and
 	// sees to it that the operator hears of it.
 	Damaged func(error) bool
-	// Older, if not nil, has another node answer a body of requests for what is older than the chain, or needs tries that
-	// it has not: its answer is the body of that node's. An error says that none answers.
-	Older  func(ctx context.Context, body []byte) (answer []byte, err error)
+	// Older, if not nil, has another node answer a body with a request for what is older than the chain, or needs tries that
+	// it has not, of a chain whose last block is head: the answer is the body of that node's. An error wraps [ErrNobody] if
+	// there is no other node, and says else why none answers.
+	Older  func(ctx context.Context, head inter.BlockNumber, body []byte) (answer []byte, err error)
 	Limits Limits
 	// Now is the clock, which only eth_syncing looks at; time.Now by default.
 	Now func() time.Time
@@ -152,9 +153,9 @@ type Service struct {
 	profiles debugProfiles
 	nonces   locks
 
-	memory, filterPlaces, subscriptions, olderPlaces *serve.Shares
-	turns                                            *serve.Turns
-	sockets                                          sync.Map // of *socket, by the name of a connection of WebSocket
+	memory, filterPlaces, subscriptions *serve.Shares
+	turns, olderTurns                   *serve.Turns
+	sockets                             sync.Map // of *socket, by the name of a connection of WebSocket
 }
 
 // New returns a service. Close ends it.
@@ -181,7 +182,7 @@ func New(o Options) *Service {
 	s.memory = serve.NewShares(l.Memory, serve.ShareOf(l.Memory))
 	s.filterPlaces = serve.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
 	s.subscriptions = serve.NewShares(int64(l.Subscriptions), int64(max(1, l.Subscriptions/shareOfPlaces)))
-	s.olderPlaces = serve.NewShares(olderAtOnce, olderEach)
+	s.olderTurns = serve.NewTurns(olderAtOnce, olderEach, l.Waiting)
 	s.turns = serve.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting)
 	s.filters = &installed{s: s, filters: map[rpc.ID]*filter{}}
 	s.hub = newHub(s)

@@ -111,7 +111,8 @@ func (s *Service) Handler(h *HTTPOptions, w *WSOptions) (*Handler, error) {
 		}
 		out.servers = append(out.servers, server)
 		o := s.older(h.APIs)
-		q, hosts, z := s.quick(s.paceRequests(allowUnversioned(server), int64(s.limits.Body), o), h.APIs, o),
+		q, hosts, z := s.quick(o.askOthers(s.paceRequests(allowUnversioned(server), int64(s.limits.Body)),
+			int64(s.limits.Body)), h.APIs, o),
 			newHosts(h.Hosts), new(zippers)
 		out.http, out.httpPrefix = checkHost(hosts, crossing(h.Origins, z.compressAnswers(q))), h.Prefix
 		out.plain = newPlainly(q, hosts, z, h)

@@ -35,7 +35,8 @@ type sockets struct {
 
 func (s *Service) webSockets(server *rpc.Server, o *WSOptions) *sockets {
 	of := s.older(o.APIs)
-	k := &sockets{s: s, server: server, answers: s.paceRequests(allowUnversioned(server), s.limits.Frame, of),
+	k := &sockets{s: s, server: server,
+		answers: of.askOthers(s.paceRequests(allowUnversioned(server), s.limits.Frame), s.limits.Frame),
 		origins: server.WebsocketHandler(o.Origins)}
 	k.ctx, k.cancel = context.WithCancel(s.hub.ctx)
 	k.quick = s.quick(k.answers, o.APIs, of)

@@ -1,0 +1,316 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"sync"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/log"
+
+	"tarn/opera/inter"
+	"tarn/serve"
+)
+
+// ErrNobody says that there is no other node that could answer for what is older.
+var ErrNobody = errors.New("there is no other node")
+
+// isJSON tells whether a body is of a type that go-ethereum's server takes: pages of other sites cannot send these unasked.
+func isJSON(r *http.Request) bool {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && (kind == "application/json" || kind == "application/json-rpc" || kind == "application/jsonrequest")
+}
+
+// askOthers has other nodes answer requests of at most so many bytes for which the chain lacks something. local answers
+// the rest.
+func (o *older) askOthers(local http.Handler, most int64) http.Handler {
+	if o.s.options.Older == nil {
+		return local
+	}
+	return o.s.readWhole(local, most, func(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte) {
+		to := &heldWriter{ResponseWriter: w, s: o.s, client: client, body: body, end: func() {}}
+		if !isJSON(r) || !o.answer(to, r, client, body, local) {
+			local.ServeHTTP(w, r)
+		}
+	})
+}
+
+// answer has another node answer a body; false if the chain lacks nothing for it. local answers what it does not lack of
+// a batch.
+func (o *older) answer(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte, local http.Handler) bool {
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	batch := len(trimmed) > 0 && trimmed[0] == '['
+	list, err := o.look(r.Context(), client, body, batch)
+	if err != nil {
+		refuse(w, body, err)
+		return true
+	}
+	var answer []byte
+	switch {
+	case list == nil:
+		return false
+	case batch:
+		held := int64(0)
+		defer func() { o.s.memory.Give(client, held) }()
+		answer = o.answerBatch(r, client, list, local, &held)
+	default:
+		if answer = o.ask(r.Context(), client, list[0].lacking); answer == nil {
+			return false
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if len(answer) > 0 { // notifications have none
+		_, _ = w.Write(answer) // who has gone needs none
+	}
+	return true
+}
+
+// part is a request of a body.
+type part struct {
+	body    json.RawMessage
+	id      bool     // it has an answer
+	lacking *lacking // what the chain lacks for it, nil for nothing
+}
+
+// lacking is a request for which the chain lacks something.
+type lacking struct {
+	asked
+	of lack
+	meant
+}
+
+// look finds for which requests of a body the chain lacks something; nil if for none. To read a long one, or many, is
+// work, for which there is a turn.
+func (o *older) look(ctx context.Context, client serve.Client, body []byte, batch bool) (list []part, err error) {
+	if batch || len(body) > lightBytes {
+		end, err := o.s.turn(ctx, client)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
+	}
+	var bodies []json.RawMessage
+	if !batch {
+		bodies = append(bodies, body)
+	} else if json.Unmarshal(body, &bodies) != nil || len(bodies) > o.s.limits.Batch {
+		return nil, nil // for the server to refuse
+	}
+	lacks := false
+	list = make([]part, len(bodies))
+	for i, one := range bodies {
+		list[i].body = one
+		r, ok := readAsked(one)
+		if list[i].id = len(r.ID) > 0; !ok {
+			continue
+		}
+		if of, m, err := o.lacks(&r); err == nil && of != nothing {
+			list[i].lacking, lacks = &lacking{r, of, m}, true
+		}
+	}
+	if !lacks {
+		return nil, nil
+	}
+	return list, nil
+}
+
+// ask has another node answer a request; nil if the chain may answer it itself, as nobody has what it names.
+func (o *older) ask(ctx context.Context, client serve.Client, r *lacking) (answer []byte) {
+	var err error
+	if found := true; r.of == aHash {
+		if found, err = o.elsewhere(ctx, client, &r.meant); err == nil && !found {
+			return nil
+		}
+	}
+	if err == nil {
+		answer, err = o.send(ctx, client, &r.asked)
+	}
+	if err != nil { // what the chain has would be a wrong answer
+		text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
+		answer = append(appendError(text, &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", err)}), '}')
+	}
+	return answer
+}
+
+// elsewhere tells whether another node has the block or the transaction of a hash, in a block that is here or older:
+// who hears of a newer one would not find its block here. Where no other node is, nobody has it.
+func (o *older) elsewhere(ctx context.Context, client serve.Client, m *meant) (bool, error) {
+	r := asked{Version: "2.0", ID: json.RawMessage("1"), Method: "eth_getHeaderByHash"}
+	if m.tx {
+		r.Method = "eth_getTransactionByHash"
+	}
+	hash, err := json.Marshal(m.hash)
+	if err != nil {
+		return false, err
+	}
+	r.Params = []json.RawMessage{hash}
+	answer, err := o.send(ctx, client, &r)
+	if errors.Is(err, ErrNobody) {
+		return false, nil
+	}
+	var said struct {
+		Result struct{ Number, BlockNumber *hexutil.Uint64 }
+	}
+	if err == nil {
+		err = json.Unmarshal(answer, &said)
+	}
+	number := said.Result.Number
+	if m.tx {
+		number = said.Result.BlockNumber
+	}
+	if err != nil || number == nil {
+		return false, err
+	}
+	head, err := o.head()
+	return inter.BlockNumber(*number) <= head, err
+}
+
+// head is the number of the chain's last block.
+func (o *older) head() (inter.BlockNumber, error) {
+	return read(o.s, func(v *view) (inter.BlockNumber, error) { return v.Head().Number, nil })
+}
+
+// answerBatch answers a batch: what the chain does not lack together, the rest one by one, in the order of the requests.
+// What they get counts for the client while it is put together, in held.
+func (o *older) answerBatch(
+	r *http.Request, client serve.Client, list []part, local http.Handler, held *int64,
+) (answer []byte) {
+	texts := make([][]byte, len(list))
+	o.askAll(r.Context(), client, list, texts)
+	var own []int // of list, that have an answer
+	together := []byte{'['}
+	for i := range list {
+		if texts[i] != nil {
+			continue
+		}
+		if len(together) > 1 {
+			together = append(together, ',')
+		}
+		if together = append(together, list[i].body...); list[i].id || list[i].body[0] != '{' {
+			own = append(own, i)
+		}
+	}
+	if len(together) > 1 {
+		texts = place(texts, own, o.answerOwn(r, append(together, ']'), local))
+	}
+	for i, text := range texts {
+		n := int64(len(text))
+		if n == 0 {
+			continue
+		}
+		if err := o.s.memory.Take(client, n); err != nil {
+			text = refusal(list[min(i, len(list)-1)].body, &busy{fmt.Errorf("too many bytes of answers: %w", err)})
+			n = 0
+		}
+		*held += n
+		answer = append(append(answer, ','), text...)
+	}
+	if len(answer) > 0 {
+		answer = append(answer, ']')
+		answer[0] = '['
+	}
+	return answer
+}
+
+// askAll has other nodes answer the requests for which the chain lacks something, a few at once, within the time of one.
+func (o *older) askAll(ctx context.Context, client serve.Client, list []part, texts [][]byte) {
+	ctx, done := context.WithTimeout(ctx, o.s.limits.RequestTime)
+	defer done()
+	var all sync.WaitGroup
+	places := make(chan struct{}, olderEach)
+	for i := range list {
+		if list[i].lacking == nil {
+			continue
+		}
+		places <- struct{}{}
+		all.Go(func() {
+			defer func() { <-places }()
+			texts[i] = o.ask(ctx, client, list[i].lacking)
+		})
+	}
+	all.Wait()
+}
+
+// answerOwn has the chain answer a batch.
+func (o *older) answerOwn(r *http.Request, body []byte, local http.Handler) (list []json.RawMessage) {
+	r = r.Clone(r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	to := &kept{header: http.Header{}, most: o.s.limits.Trace + o.s.limits.Answer}
+	local.ServeHTTP(to, r)
+	text := bytes.TrimSpace(to.body.Bytes())
+	if to.full {
+		text = refusal(body, &busy{errAnswerSize})
+	}
+	if len(text) > 0 && json.Unmarshal(text, &list) != nil {
+		list = []json.RawMessage{text} // the server refuses all of it
+	}
+	return list
+}
+
+// place puts answers where their requests stand; what is more comes at the end.
+func place(texts [][]byte, at []int, answers []json.RawMessage) [][]byte {
+	for i, text := range answers {
+		if i < len(at) {
+			texts[at[i]] = text
+		} else {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// The codes of errors that say nothing about what was asked.
+const (
+	noMethod  = -32601
+	overLimit = -32005
+)
+
+var errAnswerSize = errors.New("the answer is too long")
+
+// send has another node answer a request, when there is a place, within the time of a request. The error wraps
+// [ErrNobody] if there is no other node, and says else why none answers.
+func (o *older) send(ctx context.Context, client serve.Client, r *asked) (answer []byte, err error) {
+	waiting, done := context.WithTimeout(ctx, o.s.limits.RequestTime)
+	defer done()
+	end, err := o.s.olderTurns.Take(waiting, client)
+	if err != nil {
+		return nil, fmt.Errorf("too many requests for it: %w", err)
+	}
+	defer end()
+	head, err := o.head()
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	asking, done := context.WithTimeout(ctx, o.s.limits.RequestTime)
+	defer done()
+	if answer, err = o.s.options.Older(asking, head, body); err != nil {
+		log.Debug("No other node answers for what is older", "method", r.Method, "err", err)
+		if !errors.Is(err, ErrNobody) {
+			err = errors.New("no other node answers in time") // which one, and how, is the operator's
+		}
+		return nil, err
+	}
+	var said struct {
+		ID    json.RawMessage
+		Error struct {
+			Code    int
+			Message string
+		}
+	}
+	switch {
+	case json.Unmarshal(answer, &said) != nil || len(said.ID) == 0:
+		return nil, errors.New("what another node says is no answer")
+	case said.Error.Code == noMethod || said.Error.Code == overLimit:
+		return nil, errors.New(said.Error.Message)
+	}
+	return answer, nil
+}
