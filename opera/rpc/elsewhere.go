@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"runtime/debug"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -131,10 +132,15 @@ func (o *older) ask(ctx context.Context, client serve.Client, r *lacking) (answe
 		answer, err = o.send(ctx, client, &r.asked)
 	}
 	if err != nil { // what the chain has would be a wrong answer
-		text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
-		answer = append(appendError(text, &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", err)}), '}')
+		return lackingAnswer(r, err)
 	}
 	return answer
+}
+
+// lackingAnswer is the answer where no other node gives one.
+func lackingAnswer(r *lacking, why error) []byte {
+	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
+	return append(appendError(text, &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", why)}), '}')
 }
 
 // elsewhere tells whether another node has the block or the transaction of a hash, in a block that is here or older:
@@ -230,6 +236,12 @@ func (o *older) askAll(ctx context.Context, client serve.Client, list []part, te
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
+			defer func() { // as net/http does for a request: the node goes on
+				if what := recover(); what != nil {
+					log.Error("A request in a batch panicked", "panic", what, "stack", string(debug.Stack()))
+					texts[i] = lackingAnswer(list[i].lacking, errors.New("internal error"))
+				}
+			}()
 			texts[i] = o.ask(ctx, client, list[i].lacking)
 		})
 	}
