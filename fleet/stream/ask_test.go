@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Who reads hinders nobody who sends: a node has places of their own for both. What a node cannot answer ends the request
-// alone.
+// Who reads hinders nobody who sends: a node has places of their own for both. What a node cannot answer ends the
+// request alone.
 func TestReadsHaveTheirOwnPlaces(t *testing.T) {
 	t.Parallel()
 	o, s := fleetOf(t, t.TempDir())

@@ -29,9 +29,9 @@ func (e *Elder) Close() { e.handler.Close() }
 // ErrLacks says that this chain is behind the one that asks, or lacks what is asked for, too.
 var ErrLacks = errors.New("this chain lacks it too")
 
-// Answer answers a body with one request for strangers, as an address would that serves eth, ftm, debug and trace. head is
-// the last block of the chain that asks. The error wraps [ErrLacks] where another chain may have more; any other says that the
-// answer has more than 4 MiB, or that the request is none that a chain asks another one.
+// Answer answers a body with one request for strangers, as an address would that serves eth, ftm, debug and trace. head
+// is the last block of the chain that asks. The error wraps [ErrLacks] where another chain may have more; any other
+// says that the answer has more than 4 MiB, or that the request is none that a chain asks another one.
 func (e *Elder) Answer(ctx context.Context, head inter.BlockNumber, body []byte) (answer []byte, err error) {
 	r, ok := readAsked(body)
 	if !ok || !isAsked(r.Method) {

@@ -22,10 +22,12 @@ import (
 // ErrNobody says that there is no other node that could answer for what is older.
 var ErrNobody = errors.New("there is no other node")
 
-// isJSON tells whether a body is of a type that go-ethereum's server takes: pages of other sites cannot send these unasked.
+// isJSON tells whether a body is of a type that go-ethereum's server takes: pages of other sites cannot send these
+// unasked.
 func isJSON(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	return err == nil && (kind == "application/json" || kind == "application/json-rpc" || kind == "application/jsonrequest")
+	return err == nil &&
+		(kind == "application/json" || kind == "application/json-rpc" || kind == "application/jsonrequest")
 }
 
 // askOthers has other nodes answer requests of at most so many bytes for which the chain lacks something. local answers
@@ -42,9 +44,11 @@ func (o *older) askOthers(local http.Handler, most int64) http.Handler {
 	})
 }
 
-// answer has another node answer a body; false if the chain lacks nothing for it. local answers what it does not lack of
-// a batch.
-func (o *older) answer(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte, local http.Handler) bool {
+// answer has another node answer a body; false if the chain lacks nothing for it. local answers what it does not lack
+// of a batch.
+func (o *older) answer(
+	w http.ResponseWriter, r *http.Request, client serve.Client, body []byte, local http.Handler,
+) bool {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	batch := len(trimmed) > 0 && trimmed[0] == '['
 	list, err := o.look(r.Context(), client, body, batch)
@@ -140,7 +144,8 @@ func (o *older) ask(ctx context.Context, client serve.Client, r *lacking) (answe
 // lackingAnswer is the answer where no other node gives one.
 func lackingAnswer(r *lacking, why error) []byte {
 	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
-	return append(appendError(text, &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", why)}), '}')
+	why = &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", why)}
+	return append(appendError(text, why), '}')
 }
 
 // elsewhere tells whether another node has the block or the transaction of a hash, in a block that is here or older:
@@ -181,8 +186,8 @@ func (o *older) head() (inter.BlockNumber, error) {
 	return read(o.s, func(v *view) (inter.BlockNumber, error) { return v.Head().Number, nil })
 }
 
-// answerBatch answers a batch: what the chain does not lack together, the rest one by one, in the order of the requests.
-// What they get counts for the client while it is put together, in held.
+// answerBatch answers a batch: what the chain does not lack together, the rest one by one, in the order of the
+// requests. What they get counts for the client while it is put together, in held.
 func (o *older) answerBatch(
 	r *http.Request, client serve.Client, list []part, local http.Handler, held *int64,
 ) (answer []byte) {
@@ -223,7 +228,8 @@ func (o *older) answerBatch(
 	return answer
 }
 
-// askAll has other nodes answer the requests for which the chain lacks something, a few at once, within the time of one.
+// askAll has other nodes answer the requests for which the chain lacks something, a few at once, within the time of
+// one.
 func (o *older) askAll(ctx context.Context, client serve.Client, list []part, texts [][]byte) {
 	ctx, done := context.WithTimeout(ctx, o.s.limits.RequestTime)
 	defer done()

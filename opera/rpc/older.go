@@ -35,8 +35,8 @@ func (s *Service) older(names []string) *older {
 type needed struct {
 	from reading
 	at   int // the parameter that names the block
-	// What must be there: the block, its parent, whose id it tells, the state after it, or the state before it, from which it
-	// is executed again.
+	// What must be there: the block, its parent, whose id it tells, the state after it, or the state before it, from
+	// which it is executed again.
 	block, parent, state, before bool
 }
 
