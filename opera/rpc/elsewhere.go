@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/log"
@@ -61,9 +62,9 @@ func (o *older) answer(
 	case list == nil:
 		return false
 	case batch:
-		held := int64(0)
-		defer func() { o.s.memory.Give(client, held) }()
-		answer = o.answerBatch(r, client, list, local, &held)
+		h := &holding{memory: o.s.memory, client: client}
+		defer h.end()
+		answer = o.answerBatch(r, h, list, local)
 	default:
 		if answer = o.ask(r.Context(), client, list[0].lacking); answer == nil {
 			return false
@@ -187,12 +188,10 @@ func (o *older) head() (inter.BlockNumber, error) {
 }
 
 // answerBatch answers a batch: what the chain does not lack together, the rest one by one, in the order of the
-// requests. What they get counts for the client while it is put together, in held.
-func (o *older) answerBatch(
-	r *http.Request, client serve.Client, list []part, local http.Handler, held *int64,
-) (answer []byte) {
+// requests.
+func (o *older) answerBatch(r *http.Request, h *holding, list []part, local http.Handler) (answer []byte) {
 	texts := make([][]byte, len(list))
-	o.askAll(r.Context(), client, list, texts)
+	o.askAll(r.Context(), h, list, texts)
 	var own []int // of list, that have an answer
 	together := []byte{'['}
 	for i := range list {
@@ -207,19 +206,12 @@ func (o *older) answerBatch(
 		}
 	}
 	if len(together) > 1 {
-		texts = place(texts, own, o.answerOwn(r, append(together, ']'), local))
+		texts = place(texts, own, o.answerOwn(r, h, append(together, ']'), local))
 	}
-	for i, text := range texts {
-		n := int64(len(text))
-		if n == 0 {
-			continue
+	for _, text := range texts {
+		if len(text) > 0 {
+			answer = append(append(answer, ','), text...)
 		}
-		if err := o.s.memory.Take(client, n); err != nil {
-			text = refusal(list[min(i, len(list)-1)].body, &busy{fmt.Errorf("too many bytes of answers: %w", err)})
-			n = 0
-		}
-		*held += n
-		answer = append(append(answer, ','), text...)
 	}
 	if len(answer) > 0 {
 		answer = append(answer, ']')
@@ -228,9 +220,32 @@ func (o *older) answerBatch(
 	return answer
 }
 
+// holding is the memory that the answers to a batch take while it is put together. Several goroutines may hold.
+type holding struct {
+	memory *serve.Shares
+	client serve.Client
+	held   atomic.Int64
+}
+
+// hold counts an answer to a body, or refuses the body.
+func (h *holding) hold(answer, body []byte) []byte {
+	n := int64(len(answer))
+	if n == 0 {
+		return answer
+	}
+	if err := h.memory.Take(h.client, n); err != nil {
+		return refusal(body, &busy{fmt.Errorf("too many bytes of answers: %w", err)})
+	}
+	h.held.Add(n)
+	return answer
+}
+
+// end gives all of it back.
+func (h *holding) end() { h.memory.Give(h.client, h.held.Load()) }
+
 // askAll has other nodes answer the requests for which the chain lacks something, a few at once, within the time of
 // one.
-func (o *older) askAll(ctx context.Context, client serve.Client, list []part, texts [][]byte) {
+func (o *older) askAll(ctx context.Context, h *holding, list []part, texts [][]byte) {
 	ctx, done := context.WithTimeout(ctx, o.s.limits.RequestTime)
 	defer done()
 	var all sync.WaitGroup
@@ -248,19 +263,19 @@ func (o *older) askAll(ctx context.Context, client serve.Client, list []part, te
 					texts[i] = lackingAnswer(list[i].lacking, errors.New("internal error"))
 				}
 			}()
-			texts[i] = o.ask(ctx, client, list[i].lacking)
+			texts[i] = h.hold(o.ask(ctx, h.client, list[i].lacking), list[i].body)
 		})
 	}
 	all.Wait()
 }
 
 // answerOwn has the chain answer a batch.
-func (o *older) answerOwn(r *http.Request, body []byte, local http.Handler) (list []json.RawMessage) {
+func (o *older) answerOwn(r *http.Request, h *holding, body []byte, local http.Handler) (list []json.RawMessage) {
 	r = r.Clone(r.Context())
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	to := &kept{header: http.Header{}, most: o.s.limits.Trace + o.s.limits.Answer}
 	local.ServeHTTP(to, r)
-	text := bytes.TrimSpace(to.body.Bytes())
+	text := h.hold(bytes.TrimSpace(to.body.Bytes()), body)
 	if to.full {
 		text = refusal(body, &busy{errAnswerSize})
 	}
