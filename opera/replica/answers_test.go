@@ -27,8 +27,18 @@ func serve(t *testing.T, c *chain.Chain, elder *rpc.Elder) (ask func(body string
 		o.Older = elder.Answer
 	}
 	service = rpc.New(o)
-	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth", "ftm", "dag", "abft", "net", "web3", "txpool",
-		"debug", "trace"}}, nil)
+	post := listen(t, service, "eth", "ftm", "dag", "abft", "net", "web3", "txpool", "debug", "trace")
+	return func(body string) string {
+		t.Helper()
+		status, text := post("application/json", body)
+		return fmt.Sprint(status, " ", text)
+	}, service
+}
+
+// listen serves namespaces until the test ends. A body of a type that is posted gets a status and an answer.
+func listen(t *testing.T, service *rpc.Service, apis ...string) (post func(kind, body string) (int, string)) {
+	t.Helper()
+	h, err := service.Handler(&rpc.HTTPOptions{APIs: apis}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,9 +50,9 @@ func serve(t *testing.T, c *chain.Chain, elder *rpc.Elder) (ask func(body string
 			t.Error(err)
 		}
 	})
-	return func(body string) string {
+	return func(kind, body string) (int, string) {
 		t.Helper()
-		r, err := http.Post(server.URL, "application/json", strings.NewReader(body))
+		r, err := http.Post(server.URL, kind, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,8 +61,8 @@ func serve(t *testing.T, c *chain.Chain, elder *rpc.Elder) (ask func(body string
 		if err != nil {
 			t.Fatal(err)
 		}
-		return fmt.Sprint(r.StatusCode, " ", strings.TrimSpace(string(text)))
-	}, service
+		return r.StatusCode, strings.TrimSpace(string(text))
+	}
 }
 
 // prices are the same everywhere: a node counts events that are in no block yet, which a replica does not have.

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +24,7 @@ type late struct {
 	down bool   // no node answers
 	asks atomic.Int64
 	slow time.Duration // of the node
-	url  string
+	post func(kind, body string) (int, string)
 	node func(body string) string
 }
 
@@ -67,35 +65,8 @@ func newLate(t *testing.T) *late {
 			}
 			return elder.Answer(ctx, head, body)
 		}, Limits: rpc.Limits{RequestTime: time.Second}})
-	h, err := service.Handler(&rpc.HTTPOptions{APIs: []string{"eth", "debug", "trace"}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(h)
-	t.Cleanup(func() {
-		h.Close()
-		server.Close()
-		if err := service.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	l.url = server.URL
+	l.post = listen(t, service, "eth", "debug", "trace")
 	return l
-}
-
-// post sends a body, and returns the status and the answer.
-func (l *late) post(kind, body string) (int, string) {
-	l.t.Helper()
-	r, err := http.Post(l.url, kind, strings.NewReader(body))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	defer r.Body.Close()
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	return r.StatusCode, strings.TrimSpace(string(text))
 }
 
 func (l *late) ask(method, params string) string {
