@@ -304,9 +304,6 @@ func readAsked(body []byte) (r asked, ok bool) {
 
 // finds tells whether a chain lacks something for a request.
 func (o *older) finds(method string, params [][]byte) bool {
-	if o.s.options.Older == nil {
-		return false
-	}
 	r := asked{Method: method}
 	for _, p := range params {
 		r.Params = append(r.Params, p)

@@ -80,8 +80,8 @@ func (s *Service) paceRequests(next http.Handler, most int64) http.Handler {
 	})
 }
 
-// readWhole reads the bodies of requests that have at most so many bytes, for with, which finds them in the requests again.
-// Other requests are for next.
+// readWhole reads the bodies of requests that have at most so many bytes, for with, which finds them in the requests
+// again. Other requests are for next.
 func (s *Service) readWhole(
 	next http.Handler, most int64, with func(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte),
 ) http.Handler {

@@ -192,7 +192,7 @@ func (q *quick) answer(
 ) (answer []byte, taken bool) {
 	of, ok := open(body)
 	method := q.methods[string(of.method)]
-	if !ok || method == nil || q.older.finds(string(of.method), of.params) {
+	if !ok || method == nil || q.s.options.Older != nil && q.older.finds(string(of.method), of.params) {
 		return nil, false
 	}
 	begun := time.Now()
