@@ -9,6 +9,7 @@ import (
 	"tarn/antelope/feature"
 	"tarn/antelope/finality"
 	"tarn/antelope/types"
+	"tarn/internal/racedetector"
 )
 
 // dishonest is a producer that signs any headers.
@@ -57,6 +58,7 @@ func (d dishonest) block(
 // A block whose signature is not its producer's, which anybody can send, is refused before anything is
 // made of its header, however much was proposed on its branch.
 func TestABlockThatIsNotSignedCostsLittle(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	p := finalForks(t, 1, 150)
 	d, c := newDishonest(t, p), p.Chain(0)
 	on, head := c.Fork().Root().HeaderState, c.Head().ID

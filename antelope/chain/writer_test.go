@@ -12,6 +12,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
+	"tarn/internal/racedetector"
 )
 
 func TestAnObserverIsToldOfEachBlockInItsOrder(t *testing.T) {
@@ -175,6 +176,7 @@ func TestKnownKeysAreUsedForTheSameSignaturesOnly(t *testing.T) {
 // A block of a few kilobytes whose transactions inflate to a hundred megabytes is not unpacked before it is executed,
 // but for its share. It is a good block even so. Contracts are unpacked.
 func TestWhatABlockUnpacksToAheadIsBounded(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	m, follower := maker(t), maker(t)
 	const count, size = 200, 500 << 10
 	sent := func(data []byte) *types.SignedBlock {

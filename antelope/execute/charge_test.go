@@ -23,6 +23,7 @@ import (
 	"tarn/antelope/wasm"
 	"tarn/antelope/wasm/intrinsic"
 	"tarn/contracts/assembler"
+	"tarn/internal/racedetector"
 	"tarn/probe"
 	"tarn/store"
 )
@@ -287,6 +288,7 @@ func hostFunctions() map[string]wasm.Function {
 // that it may take. On a machine that has other work the best of a few runs counts,
 // beside a loop that does nothing; where the largest row is copied, beside a few copies.
 func TestNoLoopOutlivesItsDeadline(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	functions := hostFunctions()
 	names := slices.Collect(maps.Keys(functions))
 	for name := range bodies {
@@ -334,6 +336,7 @@ func TestNoLoopOutlivesItsDeadline(t *testing.T) {
 // A multiplication that would end long after the deadline is not begun, though there is time left when
 // it would be. This one takes two seconds on the machines that we know, and begins after half of one.
 func TestNoMultiplicationIsBegunThatWouldEndTooLate(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	functions := hostFunctions()
 	const name = "verify_rsa_sha256_sig of 33,000,000 digits"
 	for _, most := range []time.Duration{time.Second, 2 * time.Second} {
@@ -465,6 +468,7 @@ func resident(t *testing.T) probe.Process {
 // is. What a transaction does again and again with one large row, and what it prints, takes
 // memory once, however long it goes on.
 func TestTheMemoryOfATransactionHasABound(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	functions := hostFunctions()
 	for _, loop := range []struct {
 		name string

@@ -5,11 +5,14 @@ import (
 	"net"
 	"testing"
 	"time"
+
+	"tarn/internal/racedetector"
 )
 
 // Messages that are large and only half sent hold no more than there is room for, and do
 // not keep those out that come whole.
 func TestHalfSentMessagesHoldABoundedAmount(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	t.Parallel()
 	n := startNode(t, newFakeChain(10), nil)
 	const half = 6 << 20

@@ -8,6 +8,7 @@ import (
 
 	"tarn/antelope/p2p"
 	"tarn/antelope/types"
+	"tarn/internal/racedetector"
 )
 
 // bomb is a transaction that inflates to 2 MiB.
@@ -25,6 +26,7 @@ func bomb(t *testing.T, number uint32) *types.PackedTransaction {
 // Compressed transactions cost their sender what inflating them costs: those that are
 // known are not inflated, those that come to nothing use up a budget.
 func TestInflatingForNothingIsBounded(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	for _, c := range []struct {
 		name   string
 		copies uint32

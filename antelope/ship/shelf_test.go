@@ -19,6 +19,7 @@ import (
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/internal/racedetector"
 	"tarn/serve"
 )
 
@@ -98,6 +99,7 @@ func askTraces(t *testing.T, s *Server, start, end uint32) *websocket.Conn {
 // the shelf has room for; who reads is sent everything beside them, and when they are gone
 // all of the room is free again.
 func TestClientsThatTakeNothingHoldNoMoreThanTheShelf(t *testing.T) {
+	racedetector.SkipMeasure(t)
 	const clients, size, most = 50, 4 << 20, 16 << 20
 	h, s := logged(t, Options{RecentBytes: most}, clients, size)
 	var before, after runtime.MemStats
