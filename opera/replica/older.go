@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"tarn/opera/inter"
 )
@@ -32,9 +33,7 @@ func Older(
 
 // OlderThan reads the path of such a question; false if it is another one's.
 func OlderThan(path string) (head inter.BlockNumber, ok bool) {
-	if len(path) <= len(olderPath) || path[:len(olderPath)] != olderPath {
-		return 0, false
-	}
-	n, err := strconv.ParseUint(path[len(olderPath):], 10, 64)
-	return inter.BlockNumber(n), err == nil
+	text, found := strings.CutPrefix(path, olderPath)
+	n, err := strconv.ParseUint(text, 10, 64)
+	return inter.BlockNumber(n), found && err == nil
 }
