@@ -43,7 +43,7 @@ func failed(err error) error { return &failure{err, exitFailed} }
 func Command() *cobra.Command {
 	c := tourCommand()
 	c.AddCommand(watchCommand(), listCommand(), runCommand(), storeCommand(), childCommand(),
-		compareCommand(), reportCommand(), picturesCommand())
+		compareCommand(), reportCommand(), picturesCommand(), growthCommand())
 	return c
 }
 

@@ -39,19 +39,29 @@ func SavePictures(dir string, r *record.Run, metric string) (names []string, err
 		if c.longest() <= 0 {
 			continue
 		}
-		if filepath.Base(s.Name) != s.Name { // the record may be anybody's
-			return names, fmt.Errorf("the suite %q cannot be a file's name", s.Name)
-		}
-		for _, colours := range []scheme{light(), dark()} {
-			name := filepath.Join(dir, file+"-"+colours.name+".svg")
-			if err := vfs.WriteDurably(vfs.OS, name, []byte(picture(c, colours, provenance(r, s)))); err != nil {
-				return names, fmt.Errorf("write the picture %s: %w", name, err)
-			}
-			names = append(names, name)
+		saved, err := inSchemes(dir, file, func(colours scheme) string { return picture(c, colours, provenance(r, s)) })
+		if names = append(names, saved...); err != nil {
+			return names, err
 		}
 	}
 	if len(names) == 0 {
 		return nil, errors.New("no suite of the run has values to draw")
+	}
+	return names, nil
+}
+
+// inSchemes writes a picture in the colours of light and of dark pages, as FILE-light.svg and
+// FILE-dark.svg, and returns the files.
+func inSchemes(dir, file string, draw func(scheme) string) (names []string, err error) {
+	if filepath.Base(file) != file { // a record may be anybody's
+		return nil, fmt.Errorf("%q cannot be a file's name", file)
+	}
+	for _, colours := range []scheme{light(), dark()} {
+		name := filepath.Join(dir, file+"-"+colours.name+".svg")
+		if err := vfs.WriteDurably(vfs.OS, name, []byte(draw(colours))); err != nil {
+			return names, fmt.Errorf("write the picture %s: %w", name, err)
+		}
+		names = append(names, name)
 	}
 	return names, nil
 }

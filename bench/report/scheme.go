@@ -50,3 +50,13 @@ func (s scheme) style() string {
 	}
 	return b.String()
 }
+
+// lines are the styles of a picture with curves, besides.
+func (s scheme) lines() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, " .grid { stroke: %s; } .line { fill: none; stroke-width: 2; }", s.line)
+	for i, c := range s.subjects {
+		fmt.Fprintf(&b, " .c%d-line { stroke: %s; }", i, c)
+	}
+	return b.String()
+}

@@ -1,7 +1,9 @@
 package suite
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -54,6 +56,39 @@ func Options(o *record.Options) []Option {
 		}
 	}
 	return all
+}
+
+// Number is the value of the option with a name. A name that no option has, and an option that is no
+// number, are errors. A length of time is in seconds.
+func Number(o record.Options, name string) (float64, error) {
+	for _, x := range Options(&o) {
+		if x.Name != name {
+			continue
+		}
+		switch v := x.Value.(type) {
+		case *int:
+			return float64(*v), nil
+		case *uint64:
+			return float64(*v), nil
+		case *float64:
+			return *v, nil
+		case Seconds:
+			return *v.number, nil
+		}
+		return 0, errors.New("it is no number")
+	}
+	return 0, errors.New("no suite has such an option")
+}
+
+// Differing are the names of the options that two runs have different values of.
+func Differing(a, b record.Options) (names []string) {
+	others := Options(&b)
+	for i, x := range Options(&a) {
+		if !reflect.DeepEqual(x.Value, others[i].Value) {
+			names = append(names, x.Name)
+		}
+	}
+	return names
 }
 
 // wrongIf is an error if something is so.

@@ -21,7 +21,7 @@ const (
 	finalizersMost  = 100
 	workMost        = 100_000_000
 	pushMost        = 1_000_000
-	connectionsMost = 1000
+	connectionsMost = 3000
 	openMost        = 10_000_000 // transfers of one life of disk
 	peersMost       = 10_000
 	loadMost        = 100_000 // transfers per second

@@ -1,0 +1,92 @@
+package bench
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tarn/bench/record"
+	"tarn/bench/report"
+	"tarn/bench/suite"
+)
+
+func growthCommand() *cobra.Command {
+	var option, dir, metric string
+	c := &cobra.Command{
+		Use:   "growth RUN.json RUN.json... --by OPTION",
+		Short: "Show how values grow with an option in which saved runs differ",
+		Long: "Show how the values of suites grow with an option of `tarn bench run`: the runs that were saved\n" +
+			"differ in it, and have the same suites and subjects. A table has a row for each run. With -o, curves\n" +
+			"are drawn too: SUITE-by-OPTION-light.svg and SUITE-by-OPTION-dark.svg in a folder, which is made.\n" +
+			"With --metric both have another value than the suite's own.",
+		Args: cobra.MinimumNArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			g, notes, err := growthOf(args, option)
+			if err != nil {
+				return usage(err)
+			}
+			tables := g.Tables(metric)
+			if len(tables) == 0 {
+				return failed(errors.New("the runs have no suite with such a value of the same subjects"))
+			}
+			tables[len(tables)-1].Notes = notes
+			for _, t := range tables {
+				if err := t.Write(c.OutOrStdout()); err != nil {
+					return failed(fmt.Errorf("write the tables: %w", err))
+				}
+			}
+			if dir == "" {
+				return nil
+			}
+			names, err := g.SavePictures(dir, metric)
+			if err != nil {
+				return failed(err)
+			}
+			for _, name := range names {
+				fmt.Fprintln(c.ErrOrStderr(), "written: "+name) //nolint:errcheck // the pictures are there
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&option, "by", "", "the option of `tarn bench run`, without its dashes, such as peers")
+	c.Flags().StringVarP(&dir, "output", "o", "", "folder for the pictures")
+	c.Flags().StringVar(&metric, "metric", "", "another value, as a table of the report names it")
+	return c
+}
+
+// growthOf reads runs that differ in an option. Notes say in what else they differ.
+func growthOf(files []string, option string) (g report.Growth, notes []string, err error) {
+	if option == "" {
+		return g, nil, errors.New("--by names the option in which the runs differ")
+	}
+	g.Option = option
+	var others []string
+	for _, name := range files {
+		r, _, err := record.Load(name)
+		if err == nil && r == nil {
+			err = fmt.Errorf("%s is a watch: runs have options", name)
+		}
+		if err != nil {
+			return g, nil, err
+		}
+		at, err := suite.Number(r.Options, option)
+		if err != nil {
+			return g, nil, fmt.Errorf("--by %s: %w", option, err)
+		}
+		if len(g.Points) > 0 {
+			others = append(others, suite.Differing(g.Points[0].Run.Options, r.Options)...)
+		}
+		g.Points = append(g.Points, report.GrowthPoint{At: at, Run: r})
+	}
+	slices.SortStableFunc(g.Points, func(a, b report.GrowthPoint) int { return cmp.Compare(a.At, b.At) })
+	slices.Sort(others)
+	others = slices.DeleteFunc(slices.Compact(others), func(name string) bool { return name == option })
+	if len(others) > 0 {
+		notes = append(notes, "The runs differ in "+strings.Join(others, ", ")+" too.")
+	}
+	return g, notes, nil
+}

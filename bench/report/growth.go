@@ -1,0 +1,147 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"tarn/bench/record"
+	"tarn/internal/figures"
+	"tarn/store/vfs"
+)
+
+// Growth is how the values of suites grow with an option: runs that were saved, which differ in it.
+type Growth struct {
+	Option string        // its name on the command line
+	Points []GrowthPoint // in the order of At
+}
+
+// GrowthPoint is a run, and what the option is in it.
+type GrowthPoint struct {
+	At  float64
+	Run *record.Run
+}
+
+// growthCurve is a value of a suite over the option, for each subject.
+type growthCurve struct {
+	suite   record.Suite // of the newest run
+	metric  record.Metric
+	scale   scale
+	labels  []string            // of the subjects
+	columns [][]record.Estimate // of each subject, for each point
+}
+
+// Tables are one for each value that grows: a row for each run, a column for each subject. With the
+// name of a metric they have its values, of the suites that have it; else what the suites' charts show.
+// What no run has measured has no table.
+func (g Growth) Tables(metric string) (all []figures.Table) {
+	for _, c := range g.curves(metric) {
+		t := figures.Table{Title: c.title() + ", by " + g.Option, How: c.how(), Head: append([]string{g.Option}, c.labels...)}
+		if c.scale.unit != "" {
+			t.Title = c.title() + " (" + c.scale.unit + "), by " + g.Option
+		}
+		for i, p := range g.Points {
+			row := []string{number(p.At)}
+			for _, column := range c.columns {
+				row = append(row, c.scale.text(column[i].Median))
+			}
+			t.Add(row...)
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// SavePictures draws each value that grows as SVG into a folder, which it makes:
+// SUITE-by-OPTION-light.svg and -dark.svg, with the part's and the metric's name if there are any, each
+// whole or not at all. It returns the files. Nothing to draw is an error.
+func (g Growth) SavePictures(dir, metric string) (names []string, err error) {
+	if err := vfs.MkdirAll(vfs.OS, dir); err != nil {
+		return nil, fmt.Errorf("make the folder of pictures: %w", err)
+	}
+	for _, c := range g.curves(metric) {
+		file := []string{c.suite.Name, "by", g.Option}
+		for _, words := range []string{c.metric.Part, metric} {
+			if words != "" {
+				file = append(file, fileWords(words))
+			}
+		}
+		saved, err := inSchemes(dir, strings.Join(file, "-"), func(s scheme) string { return g.picture(c, s) })
+		if names = append(names, saved...); err != nil {
+			return names, err
+		}
+	}
+	if len(names) == 0 {
+		return nil, errors.New("the runs have no suite with values of the same subjects")
+	}
+	return names, nil
+}
+
+// curves are the values that grow, of the suites that a run has. Subjects are those of the last run.
+func (g Growth) curves(metric string) (all []growthCurve) {
+	if len(g.Points) == 0 {
+		return nil
+	}
+	last := g.Points[len(g.Points)-1].Run
+	for _, s := range last.Suites {
+		if metric != "" {
+			s.Chart = record.Chart{Metric: metric}
+		}
+		if len(s.Metrics) == 0 || metric != "" && charted(s)[0].Name != metric {
+			continue
+		}
+		for _, m := range charted(s) {
+			c := growthCurve{suite: s, metric: m, labels: labels(last.Subjects)}
+			greatest, any := 0.0, false
+			for _, x := range last.Subjects {
+				var column []record.Estimate
+				for _, p := range g.Points {
+					e := record.Estimated(p.Run.Values(s.Name, x.Name, m.Key()))
+					if column = append(column, e); e.N > 0 {
+						greatest, any = max(greatest, e.Most), true
+					}
+				}
+				c.columns = append(c.columns, column)
+			}
+			if c.scale = scaleOf(m.Unit, greatest); any {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// title is what the curve shows, with the suite's part.
+func (c growthCurve) title() string {
+	if c.metric.Part == "" {
+		return charts(c.suite)
+	}
+	return charts(c.suite) + ", " + c.metric.Part
+}
+
+// how says how the values are read.
+func (c growthCurve) how() string {
+	most := 0
+	for _, column := range c.columns {
+		for _, e := range column {
+			most = max(most, e.N)
+		}
+	}
+	words := "Medians of the rounds. "
+	if most == 1 {
+		words = "One round. "
+	}
+	if c.metric.More {
+		return words + "More is better."
+	}
+	return words + "Less is better."
+}
+
+// number is what an option is, as a person writes it: 1 000, 2.50.
+func number(v float64) string {
+	if v == math.Trunc(v) {
+		return figures.Count(v)
+	}
+	return figures.Significant(v)
+}
