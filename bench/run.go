@@ -102,7 +102,7 @@ func optionsOf(name string) (record.Options, error) {
 
 // measure makes a run and its reports.
 func measure(c *cobra.Command, o record.Options, on []string, dir string, free int64, f files, left []string) error {
-	config, err := configured(c, o, on, dir, free)
+	config, err := configure(c, o, on, dir, free)
 	if err != nil {
 		return err
 	}
@@ -150,8 +150,8 @@ func save(f files, r *record.Run) (err error) {
 	return err
 }
 
-// configured is the run that the command line asks for.
-func configured(c *cobra.Command, o record.Options, on []string, dir string, free int64) (*suite.Config, error) {
+// configure makes the run that the command line asks for.
+func configure(c *cobra.Command, o record.Options, on []string, dir string, free int64) (*suite.Config, error) {
 	own, err := os.Executable()
 	if err != nil {
 		return nil, failed(fmt.Errorf("find this program: %w", err))

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tarn/bench/record"
+	"tarn/bench/subject"
 	"tarn/bench/suite"
 )
 
@@ -16,8 +17,15 @@ const (
 	tourBytes   = 2_000_000_000 // of free disk space
 )
 
-// tourSubjects are all ways in which this program keeps a state.
-const tourSubjects = "tarn:mapped_private,tarn:mapped,tarn:heap,tarn:locked,tarn:pebble,tarn:leveldb,tarn:badger"
+// tourSubjects are this program in each mode, but for the one that is another library's default.
+func tourSubjects() (all []string) {
+	for _, mode := range subject.Modes(subject.Tarn) {
+		if mode != subject.SeekingLevelDB {
+			all = append(all, subject.Tarn+":"+mode)
+		}
+	}
+	return all
+}
 
 // tourOptions are those of the tour: what takes some four minutes on two processors.
 func tourOptions() record.Options {
@@ -51,7 +59,7 @@ func tourCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			return measure(c, o, []string{tourSubjects}, dir, tourBytes, f, []string{
+			return measure(c, o, tourSubjects(), dir, tourBytes, f, []string{
 				"bytes written in hours at a steady rate: `tarn bench run disk`",
 				"other programs beside this one: `tarn bench run --on`"})
 		},

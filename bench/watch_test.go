@@ -150,7 +150,7 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 }
 
 func TestADiskWithoutRoomIsSaidAtOnce(t *testing.T) {
-	c, err := configured(Command(), tourOptions(), []string{"tarn:heap"}, t.TempDir(), 1<<62)
+	c, err := configure(Command(), tourOptions(), []string{"tarn:heap"}, t.TempDir(), 1<<62)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodGet {
 		h.Set("Allow", http.MethodGet)
-		refuse(w, http.StatusMethodNotAllowed, "there is nothing to do here but to look")
+		refuse(w, http.StatusMethodNotAllowed, "this page can only be read: use GET")
 		return
 	}
 	switch r.URL.Path {

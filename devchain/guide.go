@@ -12,7 +12,7 @@ import (
 func (o *Options) Fill(text string, more ...string) string {
 	page, log := "", ""
 	if o.Page != "" {
-		page = "What it does to disk, memory and processor, live: http://" + Reachable(o.Page) + "/\n"
+		page = "Live page (disk, memory, processor): http://" + Reachable(o.Page) + "/\n"
 	}
 	if o.Log == nil {
 		log = "The node's log is " + o.at(LogFile) + ". "

@@ -120,7 +120,7 @@ func word(text string) string { return strings.ReplaceAll(text, " ", "_") }
 // files is what goes to all files, and what room there is for them.
 func (m *Meter) files(w *exposition.Writer, r *reading) {
 	w.Metric("tarn_written_bytes_total", exposition.Counter,
-		"Bytes written to files, by what they keep; tarn_state_written_bytes_total says why of the state's")
+		"Bytes written to files, by content; tarn_state_written_bytes_total has the bytes of the state by cause")
 	w.Sample(float64(r.state.Written.Total()), "files", "state")
 	for i, f := range m.o.Files {
 		w.Sample(float64(r.files[i]), "files", word(f.Name))
@@ -176,9 +176,9 @@ func (m *Meter) checkpoints(w *exposition.Writer, s *store.Stats) {
 		w.Gauge("tarn_checkpoint_returned_bytes", "Memory that the last checkpoint gave back", float64(c.Returned))
 	}
 	w.Metric("tarn_checkpoint_time_seconds",
-		exposition.Buckets, "How long checkpoints took, those that a reading of these metrics came after")
+		exposition.Buckets, "Duration of checkpoints. If several end between two scrapes, only the last one counts")
 	w.Distribution(m.duration.Read())
-	w.Metric("tarn_checkpoint_stop_seconds", exposition.Buckets, "How long the chain stood still for each of them")
+	w.Metric("tarn_checkpoint_stop_seconds", exposition.Buckets, "How long each of these checkpoints stopped the chain")
 	w.Distribution(m.pause.Read())
 	d := m.o.Durable()
 	w.Gauge("tarn_durable_block_num", "Block that a start after a crash begins with", float64(d.Head))
@@ -189,7 +189,7 @@ func (m *Meter) checkpoints(w *exposition.Writer, s *store.Stats) {
 // writeProcess has the conventional names where there are some.
 func writeProcess(w *exposition.Writer, p *probe.Process) {
 	w.Counter("process_cpu_seconds_total", "CPU time", (p.User + p.System).Seconds())
-	w.Metric("tarn_process_cpu_seconds_total", exposition.Counter, "CPU time, in the program and in the kernel for it")
+	w.Metric("tarn_process_cpu_seconds_total", exposition.Counter, "CPU time, user and system")
 	w.Sample(p.User.Seconds(), "mode", "user")
 	w.Sample(p.System.Seconds(), "mode", "system")
 	w.Gauge("process_start_time_seconds", "When the process began, in s since 1970", float64(p.Start.UnixMilli())/1000)

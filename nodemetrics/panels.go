@@ -150,7 +150,7 @@ func (w *Watch) Figures() []dashboard.Figure {
 				}
 				return math.NaN()
 			}},
-		{Group: disk, Title: "At the pace of 5 minutes", Unit: dashboard.BytesYear,
+		{Group: disk, Title: "Written a year at the rate of the last 5 minutes", Unit: dashboard.BytesYear,
 			Help: "Too high if a checkpoint fell into these 5 minutes, too low if none did", Value: w.pace},
 		{Group: disk, Title: "Last checkpoint", Unit: dashboard.Seconds, Help: "ago", Value: func() float64 {
 			if at := w.now.state.LastCheckpoint.At; !at.IsZero() {
@@ -158,9 +158,9 @@ func (w *Watch) Figures() []dashboard.Figure {
 			}
 			return math.NaN()
 		}},
-		{Group: disk, Title: "It wrote", Unit: dashboard.Bytes,
+		{Group: disk, Title: "Size of the last checkpoint", Unit: dashboard.Bytes,
 			Value: w.ofCheckpoint(func(r *reading) float64 { return float64(r.state.LastCheckpoint.Bytes) })},
-		{Group: disk, Title: "It took", Unit: dashboard.Seconds, Value: w.ofCheckpoint(func(r *reading) float64 {
+		{Group: disk, Title: "Duration of the last checkpoint", Unit: dashboard.Seconds, Value: w.ofCheckpoint(func(r *reading) float64 {
 			return r.state.LastCheckpoint.Duration.Seconds()
 		})},
 		{Group: disk, Title: "Size of the state", Unit: dashboard.Bytes, Value: func() float64 {

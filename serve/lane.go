@@ -164,7 +164,7 @@ func (n *lane) run() {
 				return
 			}
 			if taken {
-				n.answered(size)
+				n.forget(size)
 				continue
 			}
 		}
@@ -217,8 +217,8 @@ func (n *lane) next(first bool) (size int, v verdict) {
 	}
 }
 
-// answered forgets a request of so many bytes.
-func (n *lane) answered(size int) {
+// forget forgets a request of so many bytes.
+func (n *lane) forget(size int) {
 	if n.blanks = 0; n.in[0] == 'P' {
 		n.blanks = blanksAfterPOST
 	}

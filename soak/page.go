@@ -58,7 +58,7 @@ func (w *work) page() error {
 func (w *work) report(b *bytes.Buffer) {
 	entries := w.journal.entries
 	list := findings(entries)
-	title := "What attacked, and what it found"
+	title := "Soak test: results"
 	if w.options.flaky {
 		title = "Tests that were run again and again"
 	}

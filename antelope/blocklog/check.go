@@ -260,12 +260,12 @@ func (x *inspector) first(b []byte) (inspected, error) {
 		return inspected{}, r.Err()
 	}
 	is := inspected{link: h.link, size: r.Offset(), unnamed: r.Offset() - head - receipts}
-	return is, rooted(h.transactions, x.leaves, h.proper)
+	return is, checkRoot(h.transactions, x.leaves, h.proper)
 }
 
-// rooted is an error unless a header's root is that of receipts; proper says that the block follows
+// checkRoot returns an error unless a header's root is that of receipts; proper says that the block follows
 // Savanna's rules, whose tree is another.
-func rooted(root types.Checksum256, leaves []types.Checksum256, proper bool) error {
+func checkRoot(root types.Checksum256, leaves []types.Checksum256, proper bool) error {
 	rootOf := consensus.MerkleRoot
 	if proper {
 		rootOf = finality.Root
@@ -287,7 +287,7 @@ func (x *inspector) receipt(b []byte) types.Checksum256 {
 	case 0:
 		id.Read(r)
 	case 1:
-		id = x.packed(b)
+		id = x.digestPacked(b)
 	default: // it is in no hash
 		r.Fail(fmt.Errorf("a receipt of kind %d", kind))
 	}
@@ -295,8 +295,8 @@ func (x *inspector) receipt(b []byte) types.Checksum256 {
 	return sha256.Sum256(x.room)
 }
 
-// packed reads a packed transaction, and returns its digest. room holds what comes before.
-func (x *inspector) packed(b []byte) types.Checksum256 {
+// digestPacked reads a packed transaction, and returns its digest. room holds what comes before.
+func (x *inspector) digestPacked(b []byte) types.Checksum256 {
 	r, from, keep := &x.reader, x.reader.Offset(), len(x.room)
 	var signature types.Signature
 	for n := r.Count(1); n > 0 && r.Err() == nil; n-- {
@@ -333,14 +333,14 @@ func inspectSlowly(b []byte) (link, error) {
 	if err != nil {
 		return link{}, fmt.Errorf("it cannot be decoded: %w", err)
 	}
-	return linkOf(&block.BlockHeader), named(block)
+	return linkOf(&block.BlockHeader), checkNames(block)
 }
 
-// named is an error unless a block's header names the transactions that the block has.
-func named(block *types.SignedBlock) error {
+// checkNames returns an error unless a block's header names the transactions that the block has.
+func checkNames(block *types.SignedBlock) error {
 	leaves := make([]types.Checksum256, len(block.Transactions))
 	for i := range leaves {
 		leaves[i] = block.Transactions[i].Digest()
 	}
-	return rooted(block.TransactionMRoot, leaves, block.IsProper())
+	return checkRoot(block.TransactionMRoot, leaves, block.IsProper())
 }

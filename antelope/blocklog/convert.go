@@ -69,7 +69,7 @@ func (l opening) readable(s *source, e extent, num uint32) (bool, error) {
 	if err != nil || size < int64(num-s.preamble.First+2)*positionBytes {
 		return false, err
 	}
-	list, err := l.indexed(s, num, 2)
+	list, err := l.readIndex(s, num, 2)
 	if err != nil || !s.plausible(uint64(list[0]), list[1]) || list[1] > e.end {
 		return false, err
 	}
@@ -77,8 +77,8 @@ func (l opening) readable(s *source, e extent, num uint32) (bool, error) {
 	return ok && k.num == num, err
 }
 
-// indexed reads positions from the index of the log that is being opened.
-func (l opening) indexed(s *source, num uint32, n int) ([]int64, error) {
+// readIndex reads positions from the index of the log that is being opened.
+func (l opening) readIndex(s *source, num uint32, n int) ([]int64, error) {
 	path := workingBase(l.o.Dir).Index()
 	f, err := l.o.FS.Open(path, false)
 	if err != nil {
@@ -164,7 +164,7 @@ func (l opening) toPruned(s *source, e extent) error {
 	if l.first == s.preamble.First {
 		return nil
 	}
-	list, err := l.indexed(s, l.first, 1)
+	list, err := l.readIndex(s, l.first, 1)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (l opening) vacuum(s *source, e *extent) error {
 	sameLength := s.preamble.Version == maxVersion || s.preamble.Version == anyFirst && s.preamble.First == 1
 	plain := s.start
 	if e.blocks {
-		list, err := l.indexed(s, l.first, 1)
+		list, err := l.readIndex(s, l.first, 1)
 		if err != nil {
 			return err
 		}

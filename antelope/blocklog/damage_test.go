@@ -250,7 +250,7 @@ func TestAFlippedBitStopsWhoSignsOnlyWhereItMatters(t *testing.T) {
 			if last := i == len(blocks)-1; last || irreversible < b.num {
 				damage := new(logtail.Damage)
 				if !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes ||
-					!strings.Contains(damage.Remedy, "heights that he has published") {
+					!strings.Contains(damage.Remedy, "at a height that it has already signed") {
 					t.Errorf("block %d, irreversible %d: %v", b.num, irreversible, err)
 				}
 				continue

@@ -227,7 +227,7 @@ func (l opening) sound(s *source) (extent, error) {
 		return extent{}, err
 	}
 	if ok {
-		e, proved, err := s.proved(m, records, l.o.doubtful()+2*maxBlockBytes)
+		e, proved, err := s.followRecords(m, records, l.o.doubtful()+2*maxBlockBytes)
 		if proved || err != nil {
 			return e, err
 		}
@@ -252,7 +252,8 @@ func (s *source) structure(window int64) (extent, error) {
 }
 
 // remedy is what helps where blocks are damaged that were durable.
-const remedy = "restore the log, or start from a snapshot, or make the state again of the whole blocks with --replay-blockchain, " +
+const remedy = "restore the log, or start from a snapshot, or rebuild the state from the undamaged blocks with " +
+	"--replay-blockchain, " +
 	"or move the log's files away from blocks-dir: the chain goes on from the state, with a new log"
 
 // soundPruned believes the trailer of a pruned log if the entries before it bear it

@@ -109,7 +109,7 @@ func (r *Reversible) readHead(size int64) error {
 	default:
 		return fmt.Errorf("%s has version %d, supported is %d", r.path, head.version, reversibleVersion)
 	}
-	r.head, r.end = head, r.aligned(reversibleHeaderBytes)
+	r.head, r.end = head, r.alignUp(reversibleHeaderBytes)
 	if !ok {
 		r.end = 0
 	}
@@ -233,8 +233,8 @@ func (r *Reversible) cutEnd(size int64) error {
 		r.log.Warn("The end of the reversible blocks was torn when the node ended, and is cut",
 			"file", r.path, "offset", r.end, "bytes", r.cut, "kept", removed.Kept)
 	case r.endsOddly(size):
-		r.log.Warn("The file of reversible blocks ends where no whole write does: what was behind, if anything, is "+
-			"gone, and peers send it again",
+		r.log.Warn("The file of reversible blocks has an unexpected end: later blocks, if any, are lost, and "+
+			"peers send them again",
 			"file", r.path, "offset", size, "blocks", len(r.blocks))
 	case size <= r.end:
 		return nil
@@ -249,7 +249,7 @@ func (r *Reversible) cutEnd(size int64) error {
 // has cut the file, and no record tells of what was behind. All writes end where a record may begin, but for
 // the one that makes the file: it has no zeros behind its last record.
 func (r *Reversible) endsOddly(size int64) bool {
-	if size == r.aligned(size) || r.head.file == 0 { // of an older program nobody knows
+	if size == r.alignUp(size) || r.head.file == 0 { // of an older program nobody knows
 		return false
 	}
 	made := int64(reversibleHeadBytes)
@@ -309,7 +309,8 @@ func (r *Reversible) remedy() string {
 	for _, b := range r.blocks {
 		last = max(last, b.num)
 	}
-	return fmt.Sprintf("put the file back from a copy; without one, whoever signs blocks could sign others at heights that he has published, "+
+	return fmt.Sprintf("put the file back from a copy; without one, a producer could sign a second block at a "+
+		"height that it has already signed, "+
 		"so wait until the irreversible block of the peers is beyond block %d and beyond all that this node has "+
 		"produced, then rename the file; the peers send its blocks again", last)
 }
@@ -362,7 +363,7 @@ func (r *Reversible) reach(holes []hole, irreversible uint32) (bool, error) {
 			highest = max(highest, blocks[0].num)
 		}
 		if h.from == 0 {
-			h.from = min(h.to, r.aligned(reversibleHeaderBytes)) // no block is in the head of the file
+			h.from = min(h.to, r.alignUp(reversibleHeaderBytes)) // no block is in the head of the file
 		}
 		most := (h.to - h.from) / r.space(minBlockBytes)
 		var head [4]byte

@@ -212,7 +212,7 @@ func (v *validator) entry(at int64) (link, int64, error) {
 			v.reason = fmt.Errorf("entry at offset %d of %s: %w", at, v.path, err)
 			return link{}, 0, nil
 		}
-		if err := named(&block); err != nil {
+		if err := checkNames(&block); err != nil {
 			v.reason = fmt.Errorf("entry at offset %d of %s: block %d: %w", at, v.path, block.BlockNum(), err)
 			return link{}, 0, nil
 		}

@@ -123,10 +123,10 @@ func (r *Reversible) add(num uint32, size int) {
 }
 
 // space is what the record of a packed block takes in the file.
-func (r *Reversible) space(block int) int64 { return r.aligned(recordHeaderBytes + int64(block)) }
+func (r *Reversible) space(block int) int64 { return r.alignUp(recordHeaderBytes + int64(block)) }
 
-// aligned is the first offset from one on at which a record may begin.
-func (r *Reversible) aligned(offset int64) int64 { return (offset + r.align - 1) / r.align * r.align }
+// alignUp is the first offset from one on at which a record may begin.
+func (r *Reversible) alignUp(offset int64) int64 { return (offset + r.align - 1) / r.align * r.align }
 
 func appendReversible(b, block []byte) []byte {
 	from := len(b)
@@ -306,7 +306,7 @@ func (r *Reversible) replace(keep []reversibleBlock) (err error) {
 		return err
 	}
 	r.align = vfs.Sector
-	end := r.aligned(reversibleHeadBytes)
+	end := r.alignUp(reversibleHeadBytes)
 	moved := make([]reversibleBlock, 0, len(keep))
 	for _, b := range keep {
 		if err != nil {

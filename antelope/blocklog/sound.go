@@ -43,7 +43,7 @@ func (s *source) soundEnd(end, window int64, first uint32, holes bool) (extent, 
 			continue
 		}
 		found := extent{end: e, head: l, position: start, blocks: true}
-		if e, err = s.broken(start, l, e-window, first, holes); err != nil {
+		if e, err = s.findBreak(start, l, e-window, first, holes); err != nil {
 			return extent{}, err
 		}
 		if e < 0 {
@@ -58,10 +58,10 @@ func (s *source) soundEnd(end, window int64, first uint32, holes bool) (extent, 
 	return extent{end: s.start}, nil
 }
 
-// broken goes back from a block that begins at an offset while each has the one
+// findBreak goes back from a block that begins at an offset while each has the one
 // before it, and tells where the search has to go on, -1 if nothing is broken down
 // to the given offset.
-func (s *source) broken(at int64, l link, to int64, first uint32, holes bool) (int64, error) {
+func (s *source) findBreak(at int64, l link, to int64, first uint32, holes bool) (int64, error) {
 	for at > max(s.start, to) && l.num > first {
 		start, ok, err := s.before(at)
 		if err != nil {

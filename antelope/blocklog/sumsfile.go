@@ -100,8 +100,9 @@ func (s *sumsFile) tell(num uint32, what string) {
 	s.mu.Unlock()
 	if !told {
 		s.log.Warn(
-			"The file of blocks' checksums is damaged, or of another log. Blocks are served all the same, but damage to the signatures and "+
-				"extensions of some would not be seen. Nothing has to be done; to be rid of this warning, stop the "+
+			"The file of blocks' checksums is damaged, or of another log. Blocks are served all the same, but "+
+				"damage to the signatures and "+
+				"extensions of some would not be seen. Nothing has to be done; to stop this warning, stop the "+
 				"node and remove the file",
 			"file", s.path, "offset", at, "error", what)
 	}

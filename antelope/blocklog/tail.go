@@ -151,9 +151,9 @@ func readTail(fs partlog.FS, path string) (m tailMark, records []byte, ok bool, 
 	return m, records, err == nil, err
 }
 
-// proved follows the records from a mark, and whole blocks behind them, and tells how far the log
+// followRecords follows the records from a mark, and whole blocks behind them, and tells how far the log
 // is whole. ok is false if the mark does not fit the log: then somebody else has changed it.
-func (s *source) proved(m tailMark, records []byte, stale int64) (e extent, ok bool, err error) {
+func (s *source) followRecords(m tailMark, records []byte, stale int64) (e extent, ok bool, err error) {
 	if m.first != s.preamble.First || m.durable < s.start || m.durable > s.size {
 		return extent{}, false, nil
 	}

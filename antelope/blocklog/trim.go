@@ -33,7 +33,7 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 	case !b.extent.blocks || first > b.extent.head.num:
 		return fmt.Errorf("All blocks are before block %d so do nothing (trim front would delete entire blocks.log).", first) //nolint:staticcheck // nodeos' words
 	}
-	if err := t.proven(b, b.extent.head.num); err != nil {
+	if err := t.checkProven(b, b.extent.head.num); err != nil {
 		return err
 	}
 	if err := vfs.MkdirAll(t.FS, temporary); err != nil {
@@ -66,7 +66,7 @@ func (t Tool) TrimEnd(last uint32) error {
 	case last > b.extent.head.num:
 		return fmt.Errorf("There are no blocks after block %d so do nothing", last) //nolint:staticcheck // nodeos' words
 	}
-	if err := t.proven(b, last); err != nil {
+	if err := t.checkProven(b, last); err != nil {
 		return err
 	}
 	end, err := b.position(last + 1)
@@ -82,15 +82,15 @@ func (t Tool) TrimEnd(last uint32) error {
 	return t.forgetTail() // what it tells of the shorter log is true until then
 }
 
-// proven returns an error if blocks up to a number may not be whole: a node that did not end properly
+// checkProven returns an error if blocks up to a number may not be whole: a node that did not end properly
 // has left checksums of what it had not synced, and a log without them would be believed.
-func (t Tool) proven(b *bundle, last uint32) error {
+func (t Tool) checkProven(b *bundle, last uint32) error {
 	path := filepath.Join(t.Dir, TailName)
 	m, records, ok, err := readTail(t.FS, path)
 	if err != nil || !ok || last < m.next {
 		return err
 	}
-	e, fits, err := b.proved(m, records, math.MaxInt64)
+	e, fits, err := b.followRecords(m, records, math.MaxInt64)
 	if err != nil || !fits || e.blocks && e.head.num >= last {
 		return err
 	}

@@ -112,7 +112,7 @@ func (c *Chain) endBatch() error {
 		return fmt.Errorf("finish blocks up to %d: %w", c.head.BlockNum, err)
 	}
 	if c.hooks.pushed {
-		if err := c.hooks.tellPushed(changedRows(c.store), done.told()...); err != nil {
+		if err := c.hooks.tellPushed(changedRows(c.store), done.news()...); err != nil {
 			return err
 		}
 	}
@@ -126,8 +126,8 @@ func (c *Chain) endBatch() error {
 	return nil
 }
 
-// told are the blocks of the batch, where somebody is told of them.
-func (b *batch) told() (blocks []*consensus.BlockState) {
+// news are the blocks of the batch, where somebody is told of them.
+func (b *batch) news() (blocks []*consensus.BlockState) {
 	for i := range b.blocks {
 		blocks = append(blocks, b.blocks[i].block)
 	}

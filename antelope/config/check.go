@@ -38,10 +38,10 @@ func (c *Config) checkChain(m *mistakes) {
 	m.bad(c.Uint("chain-state-db-size-mb") > most,
 		"The maximum supported size for the chain state db (chain-state-db-size-mb) is 8TiB")
 	m.bad(guard > most, "chain-state-db-guard-size-mb %s must be 0 .. %d",
-		c.written("chain-state-db-guard-size-mb"), most)
-	m.bad(private > most, "state-private-mb %s must be 0 .. %d", c.written("state-private-mb"), most)
+		c.asWritten("chain-state-db-guard-size-mb"), most)
+	m.bad(private > most, "state-private-mb %s must be 0 .. %d", c.asWritten("state-private-mb"), most)
 	m.bad(c.Uint("chain-threads") == 0, "chain-threads 0 must be greater than 0")
-	m.bad(percent > 100, "signature-cpu-billable-pct must be 0 - 100, %s", c.written("signature-cpu-billable-pct"))
+	m.bad(percent > 100, "signature-cpu-billable-pct must be 0 - 100, %s", c.asWritten("signature-cpu-billable-pct"))
 	m.bad(c.Uint("eos-vm-oc-compile-threads") == 0, "eos-vm-oc-compile-threads must be set to a non-zero value")
 	for _, a := range c.Texts("action-blacklist") {
 		m.bad(!strings.Contains(a, "::"), "Invalid entry in action-blacklist: '%s'", a)

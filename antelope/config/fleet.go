@@ -4,7 +4,8 @@ package config
 func fleetOptions() []Option {
 	return []Option{
 		{Name: "fleet-server", Kind: Texts, Composing: true,
-			Help: "Address of a NATS server (nats://host:port) over which this node publishes what each block changes, for " +
+			Help: "Address of a NATS server (nats://host:port) over which this node publishes what each block " +
+				"changes, for " +
 				"replicas that answer the same API (`tarn replica nodeos`); may be given many times for the servers " +
 				"of a cluster. A replica reads from these servers."},
 		{Name: "fleet-name", Kind: Text, Default: "nodeos",
@@ -15,7 +16,8 @@ func fleetOptions() []Option {
 				"of fleet-server."},
 		{Name: "fleet-listen", Kind: Text,
 			Help: "host:port at which the NATS server of fleet-embedded listens, for replicas in other processes; " +
-				"empty for nowhere. It has no login: use an address that only this machine reaches (127.0.0.1:4222)."},
+				"empty: no network address. It has no login: use an address that only this machine reaches " +
+				"(127.0.0.1:4222)."},
 		{Name: "fleet-credentials", Kind: Path, Help: "File of a NATS user's JWT and key (.creds)"},
 		{Name: "fleet-nkey", Kind: Path, Help: "File of the seed of a NATS user's nkey"},
 		{Name: "fleet-user", Kind: Text, Help: "NATS user"},
@@ -31,7 +33,8 @@ func fleetOptions() []Option {
 		{Name: "fleet-keep-mb", Kind: Uint64, Default: "8192",
 			Help: "Most that the stream takes on a NATS server, in MiB"},
 		{Name: "fleet-memory-mb", Kind: Uint64, Default: "256",
-			Help: "Memory for blocks that are not published yet, and for those that this node could publish again in the " +
+			Help: "Memory for blocks that are not published yet, and for those that this node could publish " +
+				"again in the " +
 				"place of another one, in MiB. If it does not suffice while no server can be reached, replicas begin " +
 				"again with a snapshot."},
 		{Name: "fleet-snapshot-minutes", Kind: Uint32, Default: "60",
@@ -41,8 +44,8 @@ func fleetOptions() []Option {
 				"path that all nodes and replicas of the fleet see. A replica may also name a URL (http or https) at " +
 				"which a web server shows it."},
 		{Name: "fleet-verify", Kind: Switch,
-			Help: "A replica reads all of its state when the node takes a snapshot, and compares a hash. One that " +
-				"differs says so, gives its state up and begins again."},
+			Help: "A replica reads all of its state when the node takes a snapshot, and compares a hash. A " +
+				"replica that differs logs this, deletes its state, and loads a new snapshot."},
 		{Name: "fleet-max-lag", Kind: Uint32, Default: "20",
 			Help: "Blocks that a replica may be behind the node before /readyz says that it is not ready"},
 	}

@@ -213,7 +213,7 @@ func gather(list []token) []token {
 func (t *table) unknown(word, dashes, where string) error {
 	near := t.nearest(word)
 	name, _, valued := strings.Cut(word, "=")
-	now := afterwards(removedOptions(), strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"))
+	now := appendSuccessor(removedOptions(), strings.ReplaceAll(strings.TrimLeft(name, "-"), "_", "-"))
 	if o := t.options[near]; valued && (now != "" || o != nil && o.Secret) {
 		word = name + "=***"
 	}

@@ -83,7 +83,7 @@ func enable(options []string) (Plugins, error) {
 func insteadOf(name string) string {
 	const prefix = "eosio::"
 	short := strings.TrimPrefix(name, prefix)
-	if now := afterwards(removedPlugins(), short); now != "" {
+	if now := appendSuccessor(removedPlugins(), short); now != "" {
 		return now
 	}
 	known := slices.Sorted(maps.Keys(requirements()))

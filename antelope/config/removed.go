@@ -8,11 +8,11 @@ func removedOptions() map[string]string {
 		offset   = "removed in Leap 5.0; produce-block-offset-ms says how much earlier the last block of a round is made"
 		deferred = "removed in Leap 5.0: deferred transactions have no share of a block of their own; there is no " +
 			"replacement"
-		reversible = "reversible blocks have no database since Leap 3.1, but a file in blocks-dir; there is no replacement"
+		reversible = "since Leap 3.1 reversible blocks are in a file in blocks-dir; there is no replacement"
 		tls        = "the API has no TLS of its own since Leap 4.0; let a proxy have it, with http-server-address behind it"
-		client     = "no HTTPS is spoken to keosd since Leap 4.0; signature-provider takes http and unix addresses"
+		client     = "HTTPS to keosd is not supported since Leap 4.0; signature-provider takes http and unix addresses"
 		history    = "the history plugin was removed in Leap 3.1, no replacement"
-		rocks      = "it is of EOSIO 2.1 alone; state-engine says what keeps the state"
+		rocks      = "only EOSIO 2.1 has it; state-engine says what keeps the state"
 		testing    = "txn_test_gen_plugin was removed in Leap 4.0, no replacement"
 		login      = "login_plugin was removed in Leap 4.0, no replacement"
 		bnet       = "bnet_plugin was removed in EOSIO 1.7; p2p-listen-endpoint and p2p-peer-address are for peers"
@@ -85,8 +85,8 @@ func removedPlugins() map[string]string {
 	}
 }
 
-// afterwards adds to an error's text what became of a name, if it was one once.
-func afterwards(was map[string]string, name string) string {
+// appendSuccessor adds to an error's text what became of a name, if it was one once.
+func appendSuccessor(was map[string]string, name string) string {
 	if now := was[name]; now != "" {
 		return ": " + now
 	}

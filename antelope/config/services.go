@@ -6,7 +6,7 @@ func resourceMonitor() []Option {
 			Help: "Seconds between two checks of the disks' free space, 1 to 300"},
 		{Name: "resource-monitor-space-threshold", Kind: Uint32, Default: "90",
 			Help: "How full a disk may be, in percent, 6 to 99. Above it the node stops, unless " +
-				"resource-monitor-not-shutdown-on-threshold-exceeded is set. It warns 5 % earlier."},
+				"resource-monitor-not-shutdown-on-threshold-exceeded is set. It warns 5 percentage points earlier."},
 		{Name: "resource-monitor-space-absolute-gb", Kind: Uint64,
 			Help: "Free space that each disk must have, in GiB, in place of the threshold."},
 		{Name: "resource-monitor-not-shutdown-on-threshold-exceeded", Kind: Flag,

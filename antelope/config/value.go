@@ -48,8 +48,8 @@ func (v *Values) Bool(name string) bool { return v.get(name, Flag, Switch, Bool)
 // Uint is the value of an unsigned option, 0 if there is none.
 func (v *Values) Uint(name string) uint64 { return v.get(name, Uint16, Uint32, Uint64).number }
 
-// written is an unsigned option as the operator wrote it: -1 is the largest number of its kind.
-func (v *Values) written(name string) string {
+// asWritten is an unsigned option as the operator wrote it: -1 is the largest number of its kind.
+func (v *Values) asWritten(name string) string {
 	if x := v.get(name, Uint16, Uint32, Uint64); len(x.texts) > 0 {
 		return x.texts[0]
 	}
@@ -168,7 +168,7 @@ func (x *value) parse(words []string, dashes string) error {
 	}
 	if o.Kind == Choice {
 		return fmt.Errorf("the argument for option '%s%s' is invalid: '%s' is none of %s%s", dashes, o.Name, w,
-			strings.Join(o.Choices, ", "), afterwards(o.Former, w))
+			strings.Join(o.Choices, ", "), appendSuccessor(o.Former, w))
 	}
 	if w != "" {
 		w = " ('" + w + "')"

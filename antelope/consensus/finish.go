@@ -83,7 +83,7 @@ func (p *PendingHeader) Finish(
 			"Block contains multiple signatures before WTMsig block signatures are enabled")
 	}
 	if recoverKey == nil {
-		s, err := p.finish(h, set, unsigned)
+		s, err := p.finish(h, set, acceptUnsigned)
 		if err != nil {
 			return nil, err
 		}
@@ -101,8 +101,8 @@ func (p *PendingHeader) Finish(
 	return s, s.checkNewFinalizers()
 }
 
-// unsigned takes a block whoever signed it.
-func unsigned(types.Checksum256) error { return nil }
+// acceptUnsigned takes a block whoever signed it.
+func acceptUnsigned(types.Checksum256) error { return nil }
 
 // FinishSigned is Finish for a block that this node produces: it signs the header
 // h, with more than one signature only where that is allowed, and checks what the
@@ -110,7 +110,7 @@ func unsigned(types.Checksum256) error { return nil }
 func (p *PendingHeader) FinishSigned(
 	h *types.SignedBlockHeader, set *feature.Set, sign Signer, recoverKey Recover,
 ) (*HeaderState, error) {
-	s, err := p.finish(h, set, unsigned)
+	s, err := p.finish(h, set, acceptUnsigned)
 	if err != nil {
 		return nil, err
 	}

@@ -45,11 +45,11 @@ func (k *known) message(m message) crypto.BLSMessage {
 	if k == nil {
 		return crypto.NewBLSMessage(m.text())
 	}
-	return k.promised(m)()
+	return k.promise(m)()
 }
 
-// promised remembers a message that is about to be made, and forgets the oldest one if there are too many.
-func (k *known) promised(m message) func() crypto.BLSMessage {
+// promise remembers a message that is about to be made, and forgets the oldest one if there are too many.
+func (k *known) promise(m message) func() crypto.BLSMessage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if made, ok := k.messages[m]; ok {

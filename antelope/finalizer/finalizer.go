@@ -91,9 +91,10 @@ func Open(o Options) (*Finalizers, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	if f.safeties.Fresh() {
-		f.log.Info(fmt.Sprintf("There is no safety file %s of finalizers: it is made with the first vote. Before the "+
-			"first use of a key this is as it should be. If one of the keys has voted before, stop the node and "+
-			"bring its finalizers-dir back, or use a new key: without the file it may vote against an earlier vote",
+		f.log.Info(fmt.Sprintf("There is no safety file %s of finalizers: it is made with the first vote. This "+
+			"is normal for a new key. If one of the keys has voted before, stop the node and use a new key, or "+
+			"restore finalizers-dir if no key has voted since the copy was made: without the file a finalizer "+
+			"may contradict its earlier vote",
 			path))
 	}
 	return f, nil

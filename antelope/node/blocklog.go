@@ -168,8 +168,8 @@ func (b *blockLog) reversible() ([]*types.SignedBlock, error) {
 	return branch, nil
 }
 
-// alone does what changes the folder of the log, and must not meet a node that has it open.
-func (b *blockLog) alone(do func() error) error {
+// withLock does what changes the folder of the log, and must not meet a node that has it open.
+func (b *blockLog) withLock(do func() error) error {
 	return unmet([]string{b.tool.Dir}, nil, do)
 }
 
@@ -206,11 +206,11 @@ func (b *blockLog) addWriting() {
 		if b.out != "" {
 			return unmet(nil, []string{filepath.Dir(b.out)}, func() error { return b.tool.MakeIndex(b.out) })
 		}
-		return b.alone(func() error { return b.tool.MakeIndex("") })
+		return b.withLock(func() error { return b.tool.MakeIndex("") })
 	})
 	b.add("trim-blocklog", "Cut a block log at its front or its end; --first 0 leaves the front",
 		b.limits, func(*cobra.Command) error {
-			return b.alone(b.trim)
+			return b.withLock(b.trim)
 		})
 	b.add("extract-blocks", "Copy a range of blocks into a new log", func(c *cobra.Command) {
 		b.limits(c)
@@ -229,7 +229,7 @@ func (b *blockLog) addWriting() {
 		return unmet([]string{b.tool.Dir}, []string{b.out}, func() error { return b.tool.Merge(b.out) })
 	})
 	b.add("vacuum", "Make a pruned log an ordinary one", nil, func(c *cobra.Command) error {
-		if err := b.alone(b.tool.Vacuum); err != nil {
+		if err := b.withLock(b.tool.Vacuum); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintln(c.OutOrStdout(), "Successfully vacuumed block log")

@@ -283,7 +283,7 @@ func (v *shown) history() []dashboard.Panel {
 				_, served := v.m.history()
 				return float64(served.Sessions)
 			})}},
-		{Group: group, Title: "Behind, the slowest client",
+		{Group: group, Title: "Slowest client: blocks behind",
 			Unit: dashboard.Count, Help: "Blocks that it asked for and has not received yet.",
 			Series: []dashboard.Series{v.number("blocks", func() float64 {
 				_, served := v.m.history()
@@ -307,7 +307,7 @@ func (v *shown) figures() []dashboard.Figure {
 			Value: func() float64 { return float64(v.head.IrreversibleNum) }},
 		{Group: group, Title: "Produced by", Unit: dashboard.Text,
 			Words: func() string { return v.head.Producer.String() }},
-		{Group: group, Title: "Caught up in", Unit: dashboard.Seconds, Help: "At the pace of the last minute",
+		{Group: group, Title: "Time until synced", Unit: dashboard.Seconds, Help: "At the pace of the last minute",
 			Value: v.catchUp},
 		{Group: group, Title: "Missed blocks", Unit: dashboard.Count,
 			Help:  "Since the node began to serve; metrics say whose",
@@ -317,7 +317,7 @@ func (v *shown) figures() []dashboard.Figure {
 		{Group: group, Title: "Missing votes", Unit: dashboard.Count,
 			Help:  "In certificates of new blocks; metrics say whose",
 			Value: func() float64 { return float64(v.m.certificates.missingVotes()) }},
-		{Group: group, Title: "Switches of forks", Unit: dashboard.Count,
+		{Group: group, Title: "Fork switches", Unit: dashboard.Count,
 			Value: func() float64 { return float64(v.forks) }},
 	}...)
 }

@@ -127,7 +127,7 @@ func createProofCommand() *cobra.Command {
 			return refusing(c, createProof(c.OutOrStdout(), file, private))
 		}}
 	c.Flags().StringVarP(&file, "file", "f", "", "file whose one line is the private key")
-	c.Flags().StringVar(&private, "private-key", "", "the private key; whoever lists the machine's processes sees it")
+	c.Flags().StringVar(&private, "private-key", "", "the private key; it is visible in the list of processes")
 	return c
 }
 

@@ -119,8 +119,8 @@ func (v *voter) run(ctx context.Context) {
 			return
 		case x := <-v.queue:
 			if err := v.take(x); err != nil {
-				v.log.Error(fmt.Sprintf("A finalizer of this node cannot vote: %v. No vote leaves before it is "+
-					"durable: make room on the disk of finalizers-dir, or repair it", err))
+				v.log.Error(fmt.Sprintf("A finalizer of this node cannot vote: %v. A vote is sent only after it "+
+					"is on the disk. Free space on the disk of finalizers-dir, or repair that disk", err))
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func (c *health) ready(now time.Time) error {
 	}
 	if s := c.store(); s.Limit > 0 && s.Free < c.guard {
 		return fmt.Errorf(
-			"the state is full: %d MiB of %d MiB are free; increase chain-state-db-size-mb and start again",
+			"the state is nearly full: only %d MiB of %d MiB are free; increase chain-state-db-size-mb and start again",
 			s.Free>>20, s.Limit>>20)
 	}
 	if c.full != nil {

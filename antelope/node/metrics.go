@@ -238,7 +238,7 @@ func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 		n.DroppedTransactions)
 	w.Gauge("nodeos_p2p_peers", "Peers that this node is connected to", float64(n.Peers+n.BlockProducers))
 	w.Gauge("nodeos_p2p_clients", "Peers that are connected to this node", float64(n.Clients))
-	w.Count("tarn_p2p_refused_connections_total", "Peers that were not let in", n.RefusedConnections)
+	w.Count("tarn_p2p_refused_connections_total", "Refused incoming connections", n.RefusedConnections)
 	both := func(name, help string, in, out uint64) {
 		w.Metric(name, exposition.Counter, help)
 		w.Sample(float64(in), "direction", "in")
@@ -251,8 +251,8 @@ func writeNetwork(w *exposition.Writer, n *p2p.Metrics) {
 	w.Count("tarn_p2p_bad_blocks_total", "Blocks that were not valid", n.BadBlocks)
 	w.Count("tarn_p2p_duplicate_transactions_total", "Transactions that came again", n.DuplicateTrx)
 	w.Count("tarn_p2p_votes_total", "Votes of finalizers that came from peers", n.VotesIn)
-	w.Count("tarn_p2p_good_votes_total", "Votes that were news and rightly signed", n.VotesGood)
-	w.Count("tarn_p2p_bad_votes_total", "Votes for which a peer was left", n.VotesBad)
+	w.Count("tarn_p2p_good_votes_total", "New votes with a valid signature", n.VotesGood)
+	w.Count("tarn_p2p_bad_votes_total", "Invalid votes; the node disconnects the peer that sent one", n.VotesBad)
 	w.Gauge("tarn_p2p_waiting_transaction_bytes", "Transactions of peers that the chain has not answered",
 		float64(n.TransactionBytes))
 	w.Whether("tarn_p2p_syncing", "1 while this node catches up with a peer", n.Syncing)

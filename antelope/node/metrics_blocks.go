@@ -140,7 +140,7 @@ func (p *producers) append(w *exposition.Writer) {
 	each("tarn_producer_late_blocks_total", "Blocks that became the head 1 to 30 s after their time",
 		func(at *produced) uint64 { return at.late })
 	each("tarn_producer_missed_blocks_total",
-		"Blocks that were not there, by whose turn it was in the schedule of the block before them",
+		"Missed blocks, by scheduled producer",
 		func(at *produced) uint64 { return at.missed })
 	w.Count("tarn_forks_total", "Switches to another fork", p.forks)
 	w.Count("tarn_forked_blocks_total", "Blocks that a switch of forks took back", p.undone)

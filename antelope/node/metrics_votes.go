@@ -75,7 +75,7 @@ func (c *certificates) append(w *exposition.Writer) {
 	defer c.mu.Unlock()
 	w.Whether("tarn_finality_savanna", "1 if the newest block follows Savanna's rules", c.savanna)
 	w.Metric("tarn_finality_certificates_total",
-		exposition.Counter, "Quorum certificates in new blocks; a weak one makes nothing final")
+		exposition.Counter, "Quorum certificates in new blocks; a weak certificate makes no block final")
 	w.Sample(float64(c.strong), "strength", "strong")
 	w.Sample(float64(c.weak), "strength", "weak")
 	w.Metric("tarn_finalizer_missed_votes_total",

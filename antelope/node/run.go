@@ -209,19 +209,19 @@ func (l *invocation) live(ctx context.Context) error {
 	if done, err := l.reports(); done {
 		return err
 	}
-	err := l.once(ctx, false)
+	err := l.runOnce(ctx, false)
 	for (errors.Is(err, stream.ErrBeginAgain) || errors.Is(err, stream.ErrInterrupted)) && ctx.Err() == nil {
 		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot",
 			"reason", err)
 		member.Rest(ctx)
-		err = l.once(ctx, true)
+		err = l.runOnce(ctx, true)
 	}
 	return err
 }
 
-// once opens the node, brings it to its head, serves, and closes it. again says that its state and its blocks are
+// runOnce opens the node, brings it to its head, serves, and closes it. again says that its state and its blocks are
 // given up first.
-func (l *invocation) once(ctx context.Context, again bool) (err error) {
+func (l *invocation) runOnce(ctx context.Context, again bool) (err error) {
 	o, err := l.options()
 	o.DeleteAllBlocks = o.DeleteAllBlocks || again
 	services, e := l.services(&o, l.version)

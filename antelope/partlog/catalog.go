@@ -59,7 +59,7 @@ func (c *Catalog[F]) Recall(needed uint32, look func(Part) (Part, error)) error 
 	if c.o.Archive == "" {
 		return nil
 	}
-	list, err := named(c.o.FS, c.o.Archive, c.o.Name)
+	list, err := list(c.o.FS, c.o.Archive, c.o.Name)
 	if err != nil {
 		return err
 	}

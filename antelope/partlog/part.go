@@ -114,7 +114,7 @@ func parse(stem, name string) (first, last uint32, ok bool) {
 // Parts lists the parts of a log in a folder, in order, and leaves out those whose blocks others have. look says
 // which blocks a part has; nil believes its name. A nil logger is told nothing.
 func Parts(fs FS, dir, name string, look func(Part) (Part, error), log *slog.Logger) ([]Part, error) {
-	list, err := named(fs, dir, name)
+	list, err := list(fs, dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +129,8 @@ func Parts(fs FS, dir, name string, look func(Part) (Part, error), log *slog.Log
 	return order(list, log), nil
 }
 
-// named lists the files in a folder that have a part's name.
-func named(fs FS, dir, name string) (list []Part, err error) {
+// list lists the files in a folder that have a part's name.
+func list(fs FS, dir, name string) (list []Part, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list the parts of a log in %s: %w", dir, err)

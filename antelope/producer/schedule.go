@@ -28,7 +28,7 @@ func (p *Producer) schedule() {
 			return
 		}
 		p.complain(slog.LevelError, "Failed to start a pending block, will try again later")
-		p.again()
+		p.scheduleBlock()
 	case o == waitingForBlock:
 		if len(p.opt.Producers) > 0 && !p.forbidden() {
 			p.log.plugin.Debug("Waiting till another block is received and scheduling Speculative/Production Change")
@@ -71,7 +71,7 @@ func (p *Producer) produceSoon(full bool) {
 	now := time.Now()
 	pending, building := p.chain.Pending()
 	if !building {
-		p.again()
+		p.scheduleBlock()
 		return
 	}
 	if p.early(now) {
@@ -102,8 +102,8 @@ func (p *Producer) awake(do func()) func() {
 	}
 }
 
-// again begins another block soon.
-func (p *Producer) again() {
+// scheduleBlock begins another block soon.
+func (p *Producer) scheduleBlock() {
 	p.writer.WakeAt(time.Now().Add(blockInterval/10), p.awake(p.schedule))
 }
 
@@ -132,6 +132,6 @@ func (p *Producer) finish() {
 	if p.abort() == nil {
 		// The block is due already. Without a pause the next attempt, which may fail as
 		// well, would follow at once, and so on without end.
-		p.again()
+		p.scheduleBlock()
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Exported is the ledger's part of an export: rows of the blocks that a fleet's nodes publish.
 func Exported() export.Ledger {
-	return export.NewLedger(Ledger, func(log uint8) bool { return log == logBlocks }, exported)
+	return export.NewLedger(Ledger, func(log uint8) bool { return log == logBlocks }, exportRows)
 }
 
 // exportedBlock is a row of the table blocks.
@@ -73,8 +73,8 @@ func (t exportedTransaction) Size() int64 {
 	return n
 }
 
-// exported makes the rows of a revision, which has several blocks if the node replayed them.
-func exported(b *fleet.Block, block func(exportedBlock) error, transaction func(exportedTransaction) error) error {
+// exportRows makes the rows of a revision, which has several blocks if the node replayed them.
+func exportRows(b *fleet.Block, block func(exportedBlock) error, transaction func(exportedTransaction) error) error {
 	list, err := blocksOf(b)
 	if err != nil {
 		return err

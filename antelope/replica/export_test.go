@@ -233,7 +233,7 @@ func TestARecordThatIsNoBlockIsNotExported(t *testing.T) {
 		c := b
 		c.Records = append([]fleet.Record(nil), b.Records...)
 		change(&c)
-		err := exported(&c, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
+		err := exportRows(&c, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
 		if !errors.Is(err, fleet.ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -29,7 +29,7 @@ func FuzzExported(f *testing.F) {
 			x.Revision, x.ID = uint64(b.BlockNum()), fleet.ID(b.ID())
 			x.Parent.Revision = x.Revision - 1
 		}
-		err := exported(x, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
+		err := exportRows(x, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
 		if err != nil && !errors.Is(err, fleet.ErrDamaged) {
 			t.Fatal(err)
 		}

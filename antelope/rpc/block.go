@@ -22,8 +22,8 @@ func (q blocks) block() (n blockName, err error) {
 	return n, q.end()
 }
 
-// sized fails if the name of a block is too short or too long (Leap: get_raw_block).
-func (n *blockName) sized() error {
+// checkSize fails if the name of a block is too short or too long (Leap: get_raw_block).
+func (n *blockName) checkSize() error {
 	if n.text == "" || len(n.text) > 64 {
 		return exception.New(exception.BlockIDType,
 			"Invalid Block number or ID, must be greater than 0 and less than 65 characters")
@@ -90,11 +90,11 @@ func (q blocks) fetch(n *blockName) (*types.SignedBlock, error) {
 // before tells whether a block is older than all that the node has, and another one is asked for it.
 func (a *API) before(num uint32) bool { return a.Older != nil && num < a.earliest(a.Chain.Fork()) }
 
-// named returns the block that was asked for.
-func (q blocks) named() (*types.SignedBlock, error) {
+// find returns the block that was asked for.
+func (q blocks) find() (*types.SignedBlock, error) {
 	n, err := q.block()
 	if err == nil {
-		err = n.sized()
+		err = n.checkSize()
 	}
 	if err == nil {
 		err = n.parse()
@@ -113,7 +113,7 @@ func (q blocks) named() (*types.SignedBlock, error) {
 }
 
 func (q blocks) getRawBlock(b []byte) ([]byte, error) {
-	block, err := q.named()
+	block, err := q.find()
 	if err != nil {
 		return b, err
 	}
@@ -126,7 +126,7 @@ func refPrefix(id types.Checksum256) uint64 {
 }
 
 func (q blocks) getBlock(b []byte) ([]byte, error) {
-	block, err := q.named()
+	block, err := q.find()
 	if err != nil {
 		return b, err
 	}
@@ -169,7 +169,7 @@ func (q blocks) getBlockHeader(b []byte) ([]byte, error) {
 	extensions := q.boolean("include_extensions", false)
 	n, err := q.block()
 	if err == nil {
-		err = n.sized()
+		err = n.checkSize()
 	}
 	if err == nil {
 		err = n.parse()

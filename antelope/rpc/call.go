@@ -150,7 +150,7 @@ func (a *API) public(path string, err error) error {
 
 // errDamaged is what clients get in place of the error of a state, a log or a history that is
 // damaged, which is the operator's and names files.
-var errDamaged = errors.New("what this node has stored is damaged; its operator has to see to it")
+var errDamaged = errors.New("stored data of this node is damaged; ask its operator")
 
 func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
 	if c.category == ChainRW && (q.api.NoTransactions || q.api.Transactions.RefusesTransactions()) {

@@ -49,7 +49,7 @@ func waiting(calls []call) []call {
 	return calls
 }
 
-func named[G asked](name string, b bodies, answer func(G, []byte) ([]byte, error)) call {
+func newCall[G asked](name string, b bodies, answer func(G, []byte) ([]byte, error)) call {
 	return call{path: name, bodies: b, answer: of(answer)}
 }
 
@@ -64,49 +64,49 @@ func (a *API) chainCalls() []call {
 		return nil
 	}
 	list := group(prefix, ChainRO, http.StatusOK,
-		named("get_activated_protocol_features", possible, chain.getActivatedFeatures),
-		named("get_block", required, blocks.getBlock),
-		named("get_block_info", required, blocks.getBlockInfo),
-		named("get_block_header_state", required, blocks.getBlockHeaderState),
-		named("get_account", required, accounts.getAccount),
-		named("get_code", required, accounts.getCode),
-		named("get_code_hash", required, accounts.getCodeHash),
-		named("get_consensus_parameters", noParameters, chain.getConsensusParameters),
-		named("get_abi", required, accounts.getABI),
-		named("get_raw_code_and_abi", required, accounts.getRawCodeAndABI),
-		named("get_raw_abi", required, accounts.getRawABI),
-		named("get_table_rows", required, tables.getTableRows),
-		named("get_table_by_scope", required, tables.getTableByScope),
-		named("get_currency_balance", required, tables.getCurrencyBalance),
-		named("get_currency_stats", required, tables.getCurrencyStats),
-		named("get_producers", required, tables.getProducers),
-		named("get_producer_schedule", noParameters, chain.getProducerSchedule),
-		named("get_scheduled_transactions", required, transactions.getScheduledTransactions),
-		named("get_required_keys", required, transactions.getRequiredKeys),
+		newCall("get_activated_protocol_features", possible, chain.getActivatedFeatures),
+		newCall("get_block", required, blocks.getBlock),
+		newCall("get_block_info", required, blocks.getBlockInfo),
+		newCall("get_block_header_state", required, blocks.getBlockHeaderState),
+		newCall("get_account", required, accounts.getAccount),
+		newCall("get_code", required, accounts.getCode),
+		newCall("get_code_hash", required, accounts.getCodeHash),
+		newCall("get_consensus_parameters", noParameters, chain.getConsensusParameters),
+		newCall("get_abi", required, accounts.getABI),
+		newCall("get_raw_code_and_abi", required, accounts.getRawCodeAndABI),
+		newCall("get_raw_abi", required, accounts.getRawABI),
+		newCall("get_table_rows", required, tables.getTableRows),
+		newCall("get_table_by_scope", required, tables.getTableByScope),
+		newCall("get_currency_balance", required, tables.getCurrencyBalance),
+		newCall("get_currency_stats", required, tables.getCurrencyStats),
+		newCall("get_producers", required, tables.getProducers),
+		newCall("get_producer_schedule", noParameters, chain.getProducerSchedule),
+		newCall("get_scheduled_transactions", required, transactions.getScheduledTransactions),
+		newCall("get_required_keys", required, transactions.getRequiredKeys),
 		call{path: "get_transaction_id", raw: plainTransaction, answer: of(transactions.getTransactionID)},
-		named("get_raw_block", required, blocks.getRawBlock),
-		named("get_block_header", required, blocks.getBlockHeader),
+		newCall("get_raw_block", required, blocks.getRawBlock),
+		newCall("get_block_header", required, blocks.getBlockHeader),
 	)
-	list = append(list, group(prefix, Node, http.StatusOK, named("get_info", noParameters, chain.getInfo))...)
+	list = append(list, group(prefix, Node, http.StatusOK, newCall("get_info", noParameters, chain.getInfo))...)
 	if a.Transactions != nil {
 		list = append(list, waiting(group(prefix, ChainRO, http.StatusOK,
-			named("compute_transaction", required, transactions.computeTransaction),
-			named("send_read_only_transaction", required, transactions.sendReadOnlyTransaction)))...)
+			newCall("compute_transaction", required, transactions.computeTransaction),
+			newCall("send_read_only_transaction", required, transactions.sendReadOnlyTransaction)))...)
 		list = append(list, waiting(group(prefix, ChainRW, http.StatusAccepted,
-			named("push_transaction", required, transactions.pushTransaction),
+			newCall("push_transaction", required, transactions.pushTransaction),
 			call{path: "push_transactions", bodies: required, most: maxPushed,
 				answer: of(transactions.pushTransactions)},
-			named("send_transaction", required, transactions.sendTransaction),
-			named("send_transaction2", required, transactions.sendTransaction2),
-			named("push_block", required, blocks.pushBlock)))...)
+			newCall("send_transaction", required, transactions.sendTransaction),
+			newCall("send_transaction2", required, transactions.sendTransaction2),
+			newCall("push_block", required, blocks.pushBlock)))...)
 	}
 	if a.LastVote != nil {
 		list = append(list,
-			group(prefix, ChainRO, http.StatusOK, named("get_finalizer_info", noParameters, chain.getFinalizerInfo))...)
+			group(prefix, ChainRO, http.StatusOK, newCall("get_finalizer_info", noParameters, chain.getFinalizerInfo))...)
 	}
 	if a.Authorizers != nil {
 		list = append(list, group(prefix, ChainRO, http.StatusOK,
-			named("get_accounts_by_authorizers", required, accounts.getAccountsByAuthorizers))...)
+			newCall("get_accounts_by_authorizers", required, accounts.getAccountsByAuthorizers))...)
 	}
 	if a.Finality != nil {
 		list = append(list, group(prefix, ChainRO, http.StatusOK,
@@ -119,12 +119,12 @@ func netCalls() []call {
 	const prefix = "/v1/net/"
 	return append(
 		group(prefix, NetRW, http.StatusCreated,
-			named("connect", requiredText, peers.connect),
-			named("disconnect", requiredText, peers.disconnect)),
+			newCall("connect", requiredText, peers.connect),
+			newCall("disconnect", requiredText, peers.disconnect)),
 		group(prefix, NetRO, http.StatusCreated,
-			named("status", requiredText, peers.connectionStatus),
-			named("connections", noParameters, peers.connections),
-			named("bp_gossip_peers", noParameters, peers.bpGossipPeers))...)
+			newCall("status", requiredText, peers.connectionStatus),
+			newCall("connections", noParameters, peers.connections),
+			newCall("bp_gossip_peers", noParameters, peers.bpGossipPeers))...)
 }
 
 // anyBody takes whatever comes for no parameters.
@@ -133,10 +133,10 @@ func anyBody(string, variant.Limits) (v variant.Value, err error) { return v, ni
 func producerCalls() []call {
 	const prefix = "/v1/producer/"
 	list := group(prefix, ProducerRO, http.StatusCreated,
-		named("paused", noParameters, operator.paused),
-		named("get_greylist", noParameters, operator.getGreylist),
-		named("get_supported_protocol_features", possible, operator.getSupportedFeatures),
-		named("get_account_ram_corrections", required, operator.getRAMCorrections),
+		newCall("paused", noParameters, operator.paused),
+		newCall("get_greylist", noParameters, operator.getGreylist),
+		newCall("get_supported_protocol_features", possible, operator.getSupportedFeatures),
+		newCall("get_account_ram_corrections", required, operator.getRAMCorrections),
 	)
 	return append(list, waiting(writerCalls(prefix))...)
 }
@@ -144,26 +144,26 @@ func producerCalls() []call {
 // writerCalls are those that the producer's writer answers.
 func writerCalls(prefix string) []call {
 	list := group(prefix, ProducerRO, http.StatusCreated,
-		named("get_runtime_options", noParameters, operator.getRuntimeOptions),
-		named("get_whitelist_blacklist", noParameters, operator.getLists),
-		named("get_scheduled_protocol_feature_activations", noParameters, operator.getScheduledFeatures),
-		named("get_snapshot_requests", noParameters, operator.getSnapshotRequests))
+		newCall("get_runtime_options", noParameters, operator.getRuntimeOptions),
+		newCall("get_whitelist_blacklist", noParameters, operator.getLists),
+		newCall("get_scheduled_protocol_feature_activations", noParameters, operator.getScheduledFeatures),
+		newCall("get_snapshot_requests", noParameters, operator.getSnapshotRequests))
 	list = append(list, group(prefix, ProducerRO, http.StatusOK,
-		named("get_unapplied_transactions", possible, operator.getUnapplied))...)
+		newCall("get_unapplied_transactions", possible, operator.getUnapplied))...)
 	list = append(list, group(prefix, ProducerRW, http.StatusCreated,
-		named("pause", noParameters, operator.pause),
-		named("pause_at_block", required, operator.pauseAtBlock),
-		named("resume", noParameters, operator.resume),
-		named("update_runtime_options", required, operator.updateRuntimeOptions),
-		named("add_greylist_accounts", required, operator.addGreylist),
-		named("remove_greylist_accounts", required, operator.removeGreylist),
-		named("set_whitelist_blacklist", required, operator.setLists),
-		named("get_integrity_hash", noParameters, operator.getIntegrityHash),
-		named("schedule_protocol_feature_activations", required, operator.scheduleFeatures))...)
+		newCall("pause", noParameters, operator.pause),
+		newCall("pause_at_block", required, operator.pauseAtBlock),
+		newCall("resume", noParameters, operator.resume),
+		newCall("update_runtime_options", required, operator.updateRuntimeOptions),
+		newCall("add_greylist_accounts", required, operator.addGreylist),
+		newCall("remove_greylist_accounts", required, operator.removeGreylist),
+		newCall("set_whitelist_blacklist", required, operator.setLists),
+		newCall("get_integrity_hash", noParameters, operator.getIntegrityHash),
+		newCall("schedule_protocol_feature_activations", required, operator.scheduleFeatures))...)
 	return append(list, group(prefix, Snapshot, http.StatusCreated,
 		call{path: "create_snapshot", raw: anyBody, answer: of(operator.createSnapshot)},
-		named("schedule_snapshot", possible, operator.scheduleSnapshot),
-		named("unschedule_snapshot", required, operator.unscheduleSnapshot))...)
+		newCall("schedule_snapshot", possible, operator.scheduleSnapshot),
+		newCall("unschedule_snapshot", required, operator.unscheduleSnapshot))...)
 }
 
 func (q operator) getSize(b []byte) ([]byte, error) {

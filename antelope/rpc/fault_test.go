@@ -60,7 +60,7 @@ func TestDamageIsToldTheOperatorAndNotTheClient(t *testing.T) {
 		f.err = err
 		status, answer := n.ask("/v1/chain/push_transaction", packedTrx)
 		if status != 500 || strings.Contains(answer, "secret") ||
-			!strings.Contains(answer, "what this node has stored is damaged") || len(told) != i+1 {
+			!strings.Contains(answer, "stored data of this node is damaged") || len(told) != i+1 {
 			t.Errorf("%v: %d %s, told %d times", err, status, answer, len(told))
 		}
 	}
@@ -287,7 +287,7 @@ func TestADamagedBlockIsNoMissingOne(t *testing.T) {
 	} {
 		status, answer := n.ask("/v1/chain/"+c.path, c.body)
 		if status != 500 || strings.Contains(answer, "secret") ||
-			!strings.Contains(answer, "what this node has stored is damaged") || told != i+1 {
+			!strings.Contains(answer, "stored data of this node is damaged") || told != i+1 {
 			t.Errorf("%s %s: %d %s, told %d times", c.path, c.body, status, answer, told)
 		}
 	}

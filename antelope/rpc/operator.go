@@ -87,8 +87,8 @@ func inquire[T any](q operator, ask func(context.Context) (T, error)) (answer T,
 
 const resultOK = `{"result":"ok"}`
 
-// done answers a command.
-func done(b []byte, err error) ([]byte, error) { return append(b, resultOK...), err }
+// acknowledge answers a command.
+func acknowledge(b []byte, err error) ([]byte, error) { return append(b, resultOK...), err }
 
 func (q operator) paused(b []byte) ([]byte, error) {
 	return variant.AppendBool(b, q.api.Producer.Paused()), nil
@@ -96,7 +96,7 @@ func (q operator) paused(b []byte) ([]byte, error) {
 
 func (q operator) pause(b []byte) ([]byte, error) {
 	q.api.Producer.Pause()
-	return done(b, nil)
+	return acknowledge(b, nil)
 }
 
 func (q operator) pauseAtBlock(b []byte) ([]byte, error) {
@@ -104,10 +104,12 @@ func (q operator) pauseAtBlock(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.PauseAtBlock(ctx, num) }))
+	return acknowledge(b, q.order(func(ctx context.Context) error { return q.api.Producer.PauseAtBlock(ctx, num) }))
 }
 
-func (q operator) resume(b []byte) ([]byte, error) { return done(b, q.order(q.api.Producer.Resume)) }
+func (q operator) resume(b []byte) ([]byte, error) {
+	return acknowledge(b, q.order(q.api.Producer.Resume))
+}
 
 func (q operator) getRuntimeOptions(b []byte) ([]byte, error) {
 	r, err := inquire(q, q.api.Producer.RuntimeOptions)
@@ -141,7 +143,7 @@ func (q operator) updateRuntimeOptions(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.SetRuntimeOptions(ctx, r) }))
+	return acknowledge(b, q.order(func(ctx context.Context) error { return q.api.Producer.SetRuntimeOptions(ctx, r) }))
 }
 
 func (q operator) getGreylist(b []byte) ([]byte, error) {
@@ -153,7 +155,7 @@ func (q operator) changeGreylist(b []byte, change func(context.Context, []types.
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.order(func(ctx context.Context) error { return change(ctx, names) }))
+	return acknowledge(b, q.order(func(ctx context.Context) error { return change(ctx, names) }))
 }
 
 func (q operator) addGreylist(b []byte) ([]byte, error) {
@@ -221,7 +223,7 @@ func (q operator) setLists(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.SetLists(ctx, l) }))
+	return acknowledge(b, q.order(func(ctx context.Context) error { return q.api.Producer.SetLists(ctx, l) }))
 }
 
 // actionNameOf reads a pair of an account and an action.
@@ -325,7 +327,7 @@ func (q operator) scheduleFeatures(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	return done(b, q.order(func(ctx context.Context) error { return q.api.Producer.ScheduleActivations(ctx, digests) }))
+	return acknowledge(b, q.order(func(ctx context.Context) error { return q.api.Producer.ScheduleActivations(ctx, digests) }))
 }
 
 func (q operator) getSupportedFeatures(b []byte) ([]byte, error) {

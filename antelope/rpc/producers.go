@@ -28,7 +28,7 @@ func (q tables) getProducers(b []byte) ([]byte, error) {
 		return w.b, err
 	}
 	// The system contract has no such tables, as an exception says: those who are scheduled.
-	return q.scheduled(b, v)
+	return q.activeProducers(b, v)
 }
 
 // producers walks the system contract's producers by votes (Leap: get_producers).
@@ -81,7 +81,7 @@ func (w *rowWriter) producers(lower string) error {
 		if err != nil {
 			return err
 		}
-		w.counted()
+		w.countRow()
 	}
 	if err != nil {
 		return err
@@ -128,8 +128,8 @@ func (w *rowWriter) totalVotes() (float64, error) {
 	return total.AsDouble()
 }
 
-// scheduled lists the active producers in the form of the system contract's rows.
-func (q tables) scheduled(b []byte, v *state.View) ([]byte, error) {
+// activeProducers lists the active producers in the form of the system contract's rows.
+func (q tables) activeProducers(b []byte, v *state.View) ([]byte, error) {
 	head, err := q.api.headOf(v)
 	if err != nil {
 		return b, err

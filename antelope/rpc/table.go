@@ -168,8 +168,8 @@ func (w *rowWriter) row(payer types.Name, value []byte) (err error) {
 // gave, so that whoever asks for more gets on.
 func (w *rowWriter) full() bool { return w.count >= w.limit || w.over }
 
-// counted is called after each row that was looked at.
-func (w *rowWriter) counted() {
+// countRow is called after each row that was looked at.
+func (w *rowWriter) countRow() {
 	w.count++
 	w.over = w.watch.over()
 }
@@ -231,7 +231,7 @@ func (w *rowWriter) primary() error {
 				return false, nil
 			}
 			err := w.row(payer, value)
-			w.counted()
+			w.countRow()
 			return true, err
 		})
 	if err == nil {
@@ -314,7 +314,7 @@ func (w *rowWriter) walkIndex(kt keyType, key, index state.TableKey, lower, uppe
 				return err
 			}
 		}
-		w.counted()
+		w.countRow()
 		if w.r.reverse {
 			at, ok, err = w.view.PreviousSecondary(kt.kind, index, at.Secondary, at.Primary)
 		} else {

@@ -49,7 +49,7 @@ func letters(s string) (code uint64, ok bool) {
 func toDouble(s, what string) (float64, error) {
 	f, err := variant.Of(s).AsDouble()
 	if err != nil {
-		return f, unconverted(err, s, what)
+		return f, noteUnconverted(err, s, what)
 	}
 	if math.IsNaN(f) {
 		err = exception.New(exception.ContractTableQuery, "Converted ${desc} string '${str}' to NaN which is not a "+
@@ -133,8 +133,8 @@ func parseNameKey(s, _ string) (k state.SecondaryKey, err error) {
 
 func text64(b []byte, k *state.SecondaryKey) []byte { return appendDecimal(b, k.Words[0]) }
 
-// unconverted notes, as nodeos does for some types, that a text is no key.
-func unconverted(err error, s, what string) error {
+// noteUnconverted notes, as nodeos does for some types, that a text is no key.
+func noteUnconverted(err error, s, what string) error {
 	e := exception.Of(err)
 	if e == nil {
 		return err
@@ -145,7 +145,7 @@ func unconverted(err error, s, what string) error {
 func parse128(s, what string) (k state.SecondaryKey, err error) {
 	u, err := types.ParseUint128(s)
 	k.Words[0], k.Words[1] = u.Lo, u.Hi
-	return k, unconverted(err, s, what)
+	return k, noteUnconverted(err, s, what)
 }
 
 func text128(b []byte, k *state.SecondaryKey) []byte {
@@ -188,7 +188,7 @@ func parseSHA256(s, what string) (k state.SecondaryKey, err error) {
 	var d [32]byte
 	data, err := types.ParseHex(s)
 	copy(d[:], data)
-	return keyOfBytes(&d), unconverted(err, s, what)
+	return keyOfBytes(&d), noteUnconverted(err, s, what)
 }
 
 func textSHA256(b []byte, k *state.SecondaryKey) []byte {
@@ -200,7 +200,7 @@ func parseRIPEMD160(s, what string) (k state.SecondaryKey, err error) {
 	var d [32]byte
 	data, err := types.ParseHex(s)
 	copy(d[:20], data)
-	return keyOfBytes(&d), unconverted(err, s, what)
+	return keyOfBytes(&d), noteUnconverted(err, s, what)
 }
 
 func textRIPEMD160(b []byte, k *state.SecondaryKey) []byte {

@@ -32,9 +32,9 @@ func (i *inflater) admit(p *types.PackedTransaction) error {
 	return nil
 }
 
-// packed reads a packed transaction, whose actions may be in the form of their
+// readPacked reads a packed transaction, whose actions may be in the form of their
 // contracts' ABIs.
-func (a *API) packed(v variant.Value, i *inflater) (*types.PackedTransaction, error) {
+func (a *API) readPacked(v variant.Value, i *inflater) (*types.PackedTransaction, error) {
 	view, err := a.Chain.View()
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (a *API) result(b []byte, id types.Checksum256, trace func(*abi.Contents, [
 
 // execute sends a transaction and answers with its trace.
 func (q transactions) execute(b []byte, v variant.Value, o execute.TransactionOptions) ([]byte, error) {
-	p, err := q.api.packed(v, new(inflater))
+	p, err := q.api.readPacked(v, new(inflater))
 	if err != nil {
 		return b, err
 	}
@@ -109,12 +109,12 @@ func (q transactions) sendTransaction2(b []byte) ([]byte, error) {
 	if !retry {
 		return q.execute(b, trx, execute.TransactionOptions{API: true, Kind: execute.Input, FailureTrace: failure})
 	}
-	return q.retried(b, trx, failure, blocks)
+	return q.sendAndRetry(b, trx, failure, blocks)
 }
 
-// retried sends a transaction and answers once it is where it should be.
-func (q transactions) retried(b []byte, v variant.Value, failure bool, blocks *uint16) ([]byte, error) {
-	p, err := q.api.packed(v, new(inflater))
+// sendAndRetry sends a transaction and answers once it is where it should be.
+func (q transactions) sendAndRetry(b []byte, v variant.Value, failure bool, blocks *uint16) ([]byte, error) {
+	p, err := q.api.readPacked(v, new(inflater))
 	if err != nil {
 		return b, err
 	}
@@ -194,7 +194,7 @@ func (q transactions) pushTransaction(b []byte) ([]byte, error) {
 
 // push sends a transaction and answers with the traces of its actions as a tree.
 func (q transactions) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
-	p, err := q.api.packed(v, i)
+	p, err := q.api.readPacked(v, i)
 	if err != nil {
 		return b, err
 	}

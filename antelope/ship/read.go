@@ -125,7 +125,7 @@ func (h *History) send(out *sender, d due) error {
 	x := kept
 	if kept != nil && h.shelf.hold(kept) {
 		defer h.shelf.letGo(kept)
-	} else if x, err = h.named(d.num, kept); err != nil {
+	} else if x, err = h.nameBlock(d.num, kept); err != nil {
 		return err
 	}
 	head := wire.BlockHead{V1: d.request.V1, Head: d.at.head, Irreversible: d.at.irreversible}
@@ -145,7 +145,7 @@ func (h *History) send(out *sender, d due) error {
 	if _, err := m.Write(head.Append(nil)); err != nil {
 		return err
 	}
-	h.ahead(d)
+	h.prefetch(d)
 	if err := h.sendBlock(m, x, d.request.Block); err != nil {
 		return err
 	}
@@ -163,9 +163,9 @@ func (h *History) send(out *sender, d due) error {
 	return m.end()
 }
 
-// named is a block with nothing but its names; kept is the one that memory has, if it does.
+// nameBlock is a block with nothing but its names; kept is the one that memory has, if it does.
 // It is nil if the block is not known. That the names cannot be read is an error.
-func (h *History) named(num uint32, kept *recorded) (*recorded, error) {
+func (h *History) nameBlock(num uint32, kept *recorded) (*recorded, error) {
 	if kept != nil {
 		return &recorded{Position: kept.Position, prev: kept.prev}, nil
 	}
@@ -196,17 +196,17 @@ func (h *History) sureID(num uint32) (types.Checksum256, bool, error) {
 // aheadBlocks is how many blocks are unpacked before they are asked for.
 const aheadBlocks = 2
 
-// ahead unpacks the blocks after the one that is being sent, if they have to be read.
-func (h *History) ahead(d due) {
+// prefetch unpacks the blocks after the one that is being sent, if they have to be read.
+func (h *History) prefetch(d due) {
 	for num := d.num + 1; num <= d.num+aheadBlocks && num < d.request.End && h.recent.get(num) == nil; num++ {
 		if h.traces != nil && d.request.Traces {
-			h.shelf.ahead(h.traces, num)
+			h.shelf.prefetch(h.traces, num)
 		}
 		if h.state != nil && d.request.Deltas {
-			h.shelf.ahead(h.state, num)
+			h.shelf.prefetch(h.state, num)
 		}
 		if h.finality != nil && d.request.Finality {
-			h.shelf.ahead(h.finality, num)
+			h.shelf.prefetch(h.finality, num)
 		}
 	}
 }

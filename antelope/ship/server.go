@@ -78,7 +78,7 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
 	}
 	s.edge = serve.New(serve.Options{MaxConnections: -1, MaxBytesInFlight: -1, Trusted: o.Trusted, Log: o.Log})
-	h.follow(s.accepted)
+	h.follow(s.leadTo)
 	if err := s.listenAll(); err != nil {
 		return nil, errors.Join(fmt.Errorf("serve state history: %w", err), s.Close())
 	}
@@ -145,12 +145,12 @@ func (s *Server) Close() error {
 	return err
 }
 
-// accepted leads all sessions to a new head.
-func (s *Server) accepted(t tip) {
+// leadTo leads all sessions to a new head.
+func (s *Server) leadTo(t tip) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for x := range s.sessions {
-		x.accepted(t)
+		x.rewind(t)
 	}
 }
 

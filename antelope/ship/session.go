@@ -100,10 +100,10 @@ func (s *session) begin(q *wire.BlocksRequest, known func(wire.Position) bool) {
 	s.stir()
 }
 
-// accepted takes the stream back to the block that is the head now: after a switch of
+// rewind takes the stream back to the block that is the head now: after a switch of
 // forks the numbers from there on are sent again. It does so even if nothing may be sent
 // at the moment, which nodeos forgets.
-func (s *session) accepted(t tip) {
+func (s *session) rewind(t tip) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news = min(s.news, t.head.Num)

@@ -119,13 +119,13 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 			switch r.IntN(6) {
 			case 0, 1:
 				f.add(f.head() + 1)
-				s.accepted(f.now())
+				s.rewind(f.now())
 			case 2: // a switch of forks, block by block
 				from := max(f.lib+1, f.head()-min(f.head()-1, uint32(r.IntN(5))))
 				to := f.head() + 1
 				for n := from; n <= to; n++ {
 					f.add(n)
-					s.accepted(f.now())
+					s.rewind(f.now())
 					if r.IntN(3) == 0 {
 						drain()
 					}
@@ -160,7 +160,7 @@ func TestEachBlockOfASwitchNamesItselfAsTheHead(t *testing.T) {
 	grow := func(s *session, from, to uint32) {
 		for n := from; n <= to; n++ {
 			f.add(n)
-			s.accepted(f.now())
+			s.rewind(f.now())
 		}
 	}
 	sent := func(s *session) (list [][2]uint32) {

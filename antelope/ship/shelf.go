@@ -70,9 +70,9 @@ func (s *shelf) get(l *shiplog.Log, num uint32) *shelved {
 	}
 }
 
-// ahead unpacks an entry for somebody who is going to ask for it, on another goroutine, if
+// prefetch unpacks an entry for somebody who is going to ask for it, on another goroutine, if
 // there is room that nobody needs.
-func (s *shelf) ahead(l *shiplog.Log, num uint32) {
+func (s *shelf) prefetch(l *shiplog.Log, num uint32) {
 	if _, end := l.Range(); num >= end {
 		return
 	}

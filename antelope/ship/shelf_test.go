@@ -165,7 +165,7 @@ func TestTheShelfKeepsWhatIsAskedFor(t *testing.T) {
 		t.Fatal("it is unpacked twice")
 	}
 	for num := uint32(2); num <= 10; num++ {
-		s.ahead(h.traces, num)
+		s.prefetch(h.traces, num)
 	}
 	for settled := false; !settled; time.Sleep(time.Millisecond) { // nobody unpacks
 		s.mu.Lock()
@@ -265,7 +265,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	}
 	meanwhile := func() {
 		done := make(chan struct{})
-		go func() { s.accepted(f.now()); close(done) }()
+		go func() { s.rewind(f.now()); close(done) }()
 		select {
 		case <-done:
 		case <-time.After(time.Minute):

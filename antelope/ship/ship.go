@@ -293,9 +293,9 @@ func (h *History) sayMissing(head *consensus.BlockState) {
 		return
 	}
 	h.o.Log.Warn(
-		fmt.Sprintf("The chain is at block %d, and the state history lacks %s. After --delete-state-history, or where "+
-			"this history was switched on just now, this is as it should be. Else its files were taken away, or "+
-			"state-history-dir names a wrong folder: stop the node, and bring the files back or mend the option. A "+
+		fmt.Sprintf("The chain is at block %d, and the state history lacks %s. This is normal after "+
+			"--delete-state-history, or if the option of this log is new. Otherwise its files are missing, or "+
+			"state-history-dir is wrong: stop the node, and restore the files or correct the option. A "+
 			"replay (--replay-blockchain) records the blocks again", head.BlockNum, strings.Join(missing, ", ")))
 }
 
@@ -305,7 +305,8 @@ const firstRecorded = 2
 // follows checks that a log goes on from the head.
 func follows(l *shiplog.Log, head wire.Position) error {
 	if _, end := l.Range(); end <= head.Num {
-		return fmt.Errorf("the history ends with block %d, and the state is that of block %d: the blocks between them are not recorded. "+
+		return fmt.Errorf("the history ends with block %d, and the state is that of block %d: the blocks "+
+			"between them are not recorded. "+
 			"Replay the chain (--replay-blockchain), or give the history up (--delete-state-history)", end-1, head.Num)
 	}
 	id, ok, err := l.ID(head.Num)
@@ -316,8 +317,10 @@ func follows(l *shiplog.Log, head wire.Position) error {
 		return fmt.Errorf("compare the history with the state, which is that of block %d: %w", head.Num, err)
 	}
 	if ok && id != head.ID {
-		return fmt.Errorf("%s has block %d as %s, and the state is that of %s: its last blocks are of a branch that has lost, or of another chain. "+
-			"Replay the chain (--replay-blockchain): the history goes on from where both agree. Nothing is wrong with its files; "+
+		return fmt.Errorf("%s has block %d as %s, and the state is that of %s: its last blocks are of a branch "+
+			"that has lost, or of another chain. "+
+			"Replay the chain (--replay-blockchain): the history goes on from where both agree. Nothing is "+
+			"wrong with its files; "+
 			"to give it up and begin another one, start with --delete-state-history", l.Path(), head.Num, id, head.ID)
 	}
 	return nil

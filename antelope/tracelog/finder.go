@@ -202,7 +202,7 @@ func (f *finder) follow(ctx context.Context) error {
 	f.dropped, f.stale = false, f.stale && !stale
 	f.mu.Unlock()
 	if stale {
-		return f.again(ctx)
+		return f.rebuild(ctx)
 	}
 	if drop {
 		if err := f.index.Drop(); err != nil {
@@ -229,8 +229,8 @@ func (f *finder) follow(ctx context.Context) error {
 	return f.index.Settle(uint64(next))
 }
 
-// again makes the index from the beginning.
-func (f *finder) again(ctx context.Context) error {
+// rebuild makes the index from the beginning.
+func (f *finder) rebuild(ctx context.Context) error {
 	f.o.Log.Info("Blocks that were missing are in the traces now: the index of transactions is made again")
 	f.using.Lock()
 	f.mu.Lock()

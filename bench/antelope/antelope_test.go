@@ -84,13 +84,13 @@ func frame(t *testing.T, transactions int, ago time.Duration) []byte {
 
 func TestAPeerSeesThePaceOfBlocks(t *testing.T) {
 	c := &pacer{}
-	c.seen(p2p.TypeBlock, frame(t, 7, time.Hour)) // before it begins
+	c.arrive(p2p.TypeBlock, frame(t, 7, time.Hour)) // before it begins
 	c.begin()
 	const gap = 30 * time.Millisecond
-	c.seen(p2p.TypeBlock, frame(t, 2, 10*time.Second))
-	c.seen(p2p.TypeTransaction, nil)
+	c.arrive(p2p.TypeBlock, frame(t, 2, 10*time.Second))
+	c.arrive(p2p.TypeTransaction, nil)
 	time.Sleep(gap)
-	c.seen(p2p.TypeBlock, frame(t, 3, 0))
+	c.arrive(p2p.TypeBlock, frame(t, 3, 0))
 	p := c.pace
 	if p.Blocks != 2 || p.Taken != 5 || p.Gaps.Count != 1 || p.Longest < gap || c.failure != nil {
 		t.Errorf("%+v, %v", p, c.failure)
@@ -99,7 +99,7 @@ func TestAPeerSeesThePaceOfBlocks(t *testing.T) {
 	if p.Late < 9*time.Second || p.Late > time.Minute {
 		t.Errorf("the latest block came %v after its half second began", p.Late)
 	}
-	c.seen(p2p.TypeBlock, []byte{byte(p2p.TypeBlock), 1, 2})
+	c.arrive(p2p.TypeBlock, []byte{byte(p2p.TypeBlock), 1, 2})
 	if c.failure == nil || c.pace.Blocks != 2 {
 		t.Error("a frame that is no block is not told")
 	}
@@ -111,7 +111,7 @@ func TestALoadWaitsForItsLastTransfers(t *testing.T) {
 		c.begin()
 		ended := make(chan error)
 		next := frame(t, 5, 0)
-		time.AfterFunc(drained/2, func() { c.seen(p2p.TypeBlock, next) })
+		time.AfterFunc(drained/2, func() { c.arrive(p2p.TypeBlock, next) })
 		begin := time.Now()
 		if err := c.drain(t.Context(), 5, ended); err != nil || c.pace.Taken != 5 {
 			t.Errorf("%+v, %v", c.pace, err)

@@ -48,7 +48,7 @@ func (r *Recorded) Chain(ctx context.Context, tell func(string)) (record.Chain, 
 		return c, fmt.Errorf("read the chain in %s: %w", r.dir, err)
 	}
 	c.Blocks = uint64(last)
-	c.SHA256, c.Bytes, err = hashed(filepath.Join(r.dir, blocklog.LogName))
+	c.SHA256, c.Bytes, err = hashFile(filepath.Join(r.dir, blocklog.LogName))
 	r.chain = c
 	return c, err
 }

@@ -87,15 +87,15 @@ func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, e
 		return n.chain, nil
 	}
 	about := fmt.Sprintf("%d accounts and %d transfers", n.shape.Accounts, n.shape.Transfers)
-	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.found, Make: n.make}.Chain(ctx, tell)
+	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.readChain, Make: n.make}.Chain(ctx, tell)
 	if err == nil {
 		n.chain = made
 	}
 	return made, err
 }
 
-// found reads what is said of the chain in the folder, and holds its blocks against it.
-func (n *Network) found() (c record.Chain, err error) {
+// readChain reads what is said of the chain in the folder, and holds its blocks against it.
+func (n *Network) readChain() (c record.Chain, err error) {
 	text, err := os.ReadFile(filepath.Join(n.dir, chainFile))
 	if err != nil {
 		return c, err
@@ -103,14 +103,14 @@ func (n *Network) found() (c record.Chain, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("read %s: %w", filepath.Join(n.dir, chainFile), err)
 	}
-	sum, _, err := hashed(filepath.Join(n.dir, blocklog.LogName))
+	sum, _, err := hashFile(filepath.Join(n.dir, blocklog.LogName))
 	if err == nil && sum != c.SHA256 {
 		err = errors.New("its blocks are not those that were made")
 	}
 	return c, err
 }
 
-func hashed(name string) (sum string, size int64, err error) {
+func hashFile(name string) (sum string, size int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", 0, err
@@ -159,7 +159,7 @@ func (n *Network) make(ctx context.Context, part string) (err error) {
 	c := record.Chain{Protocol: "antelope", Seed: n.shape.Seed, ID: m.Genesis.ChainID().String(),
 		Accounts:  n.shape.Accounts,
 		Transfers: n.shape.Transfers, Blocks: uint64(head)}
-	if c.SHA256, c.Bytes, err = hashed(filepath.Join(dir, blocklog.LogName)); err != nil {
+	if c.SHA256, c.Bytes, err = hashFile(filepath.Join(dir, blocklog.LogName)); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(c, "", "\t")

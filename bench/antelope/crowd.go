@@ -34,14 +34,14 @@ func (n *Network) Crowd(ctx context.Context, node, source suite.Node, peers, fet
 	c := &crowd{cancel: cancel, last: uint32(n.chain.Blocks)}
 	c.forget()
 	if source.URL != "" {
-		if err := c.connect(ctx, source, c.noted, false); err != nil {
+		if err := c.connect(ctx, source, c.note, false); err != nil {
 			c.Close()
 			return nil, err
 		}
 		c.peers = nil // what it is sent is not the node's
 	}
 	for i := range peers {
-		if err := c.connect(ctx, node, c.told, i < fetching); err != nil {
+		if err := c.connect(ctx, node, c.countPeer, i < fetching); err != nil {
 			c.Close()
 			return nil, fmt.Errorf("peer %d: %w", i+1, err)
 		}
@@ -115,8 +115,8 @@ func (c *crowd) whole(p *lightpeer.Peer) {
 	time.AfterFunc(again, func() { _ = p.Send(p2p.SyncRequest{Start: 1, End: c.last}) })
 }
 
-// noted is the listener's at the source: it has a block, and so has anybody.
-func (c *crowd) noted(num uint32) {
+// note is called by the listener at the source when it has a block, and so has anybody.
+func (c *crowd) note(num uint32) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +126,8 @@ func (c *crowd) noted(num uint32) {
 	}
 }
 
-// told is a peer's that has a block.
-func (c *crowd) told(num uint32) {
+// countPeer is called by a peer that has a block.
+func (c *crowd) countPeer(num uint32) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +237,7 @@ func (n *Network) frames(ctx context.Context, url string, seed uint64, count int
 	all := make([][]byte, count)
 	expiration := types.TimePointSec(time.Now().Add(good).Unix())
 	for k := range all {
-		t, err := signed(traffic, i, traffic.Transfer(), expiration, uint32(k))
+		t, err := sign(traffic, i, traffic.Transfer(), expiration, uint32(k))
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func (n *Network) Finalizers() int { return n.shape.Finalizers }
 
 // Finalizer is the node of a number, of so many that share the finalizers.
 func (n *Network) Finalizer(s subject.Subject, dir string, number, count int, peers []string) (suite.Node, error) {
-	node, err := n.started(s, dir)
+	node, err := n.newNode(s, dir)
 	if err != nil {
 		return node, err
 	}

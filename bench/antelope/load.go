@@ -42,8 +42,8 @@ func (c *pacer) begin() {
 	c.counts = true
 }
 
-// seen is a block's arrival.
-func (c *pacer) seen(t p2p.Type, frame []byte) {
+// arrive counts a block that arrives.
+func (c *pacer) arrive(t p2p.Type, frame []byte) {
 	if t != p2p.TypeBlock {
 		return
 	}
@@ -85,7 +85,7 @@ func (n *Network) Load(ctx context.Context, node suite.Node, o suite.Load) (suit
 	}
 	defer p.Close()
 	c := &pacer{}
-	p.Seen = c.seen
+	p.Seen = c.arrive
 	if err := p.SendHandshake(); err != nil {
 		return suite.Pace{}, err
 	}
@@ -148,7 +148,7 @@ func (n *Network) sendSteadily(
 		frames = frames[:0]
 		expiration := types.TimePointSec(time.Now().Add(loadGood).Unix())
 		for due := int(since.Seconds() * o.Rate); sent < due && len(frames) < 1<<20; sent++ {
-			t, err := signed(traffic, i, traffic.Transfer(), expiration, uint32(sent))
+			t, err := sign(traffic, i, traffic.Transfer(), expiration, uint32(sent))
 			if err != nil {
 				return sent, err
 			}

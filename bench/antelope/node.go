@@ -52,9 +52,9 @@ func command(s subject.Subject) []string {
 	return nil
 }
 
-// started is a node of a folder, with the arguments that all nodes have. The chain plugin
+// newNode makes a node of a folder, with the arguments that all nodes have. The chain plugin
 // must be named first: nodeos initialises plugins in this order.
-func (b *blocks) started(s subject.Subject, dir string) (suite.Node, error) {
+func (b *blocks) newNode(s subject.Subject, dir string) (suite.Node, error) {
 	addresses, err := loopback.Addresses(2)
 	if err != nil {
 		return suite.Node{}, err
@@ -95,7 +95,7 @@ func engineOf(s subject.Subject) (args []string) {
 // Import are the arguments of a node that makes the state of the blocks in its folder,
 // makes it durable, and ends.
 func (b *blocks) Import(s subject.Subject, dir string) ([]string, error) {
-	n, err := b.started(s, dir)
+	n, err := b.newNode(s, dir)
 	n.Args = append(n.Args, "--terminate-at-block", strconv.FormatUint(b.chain.Blocks, 10))
 	if b.AllChecks {
 		n.Args = append(n.Args, "--force-all-checks")
@@ -116,14 +116,14 @@ func crowdable(args []string) []string {
 
 // Source is a node that gives the blocks in its folder to peers.
 func (b *blocks) Source(s subject.Subject, dir string) (suite.Node, error) {
-	n, err := b.started(s, dir)
+	n, err := b.newNode(s, dir)
 	n.Args = crowdable(n.Args)
 	return n, err
 }
 
 // Follow is a node that gets blocks from a peer, after those in its folder, or from the first.
 func (b *blocks) Follow(s subject.Subject, dir, peer string) (suite.Node, error) {
-	n, err := b.started(s, dir)
+	n, err := b.newNode(s, dir)
 	if err != nil {
 		return n, err
 	}
@@ -145,7 +145,7 @@ func (b *blocks) Follow(s subject.Subject, dir, peer string) (suite.Node, error)
 // Serve is a node that goes on producing on the chain in its folder, and votes for all finalizers. With a
 // snapshot, of a folder that is empty, it begins with that.
 func (n *Network) Serve(s subject.Subject, dir, snapshot string) (suite.Node, error) {
-	node, err := n.started(s, dir)
+	node, err := n.newNode(s, dir)
 	if err == nil {
 		node.Args, err = producing(crowdable(node.Args))
 	}

@@ -43,7 +43,7 @@ func (n *Network) source(
 				return nil, err
 			}
 			made++
-			packed, err := signed(traffic, i, a, expiration, made)
+			packed, err := sign(traffic, i, a, expiration, made)
 			if err != nil {
 				return nil, fmt.Errorf("sign transaction %d: %w", made, err)
 			}
@@ -53,8 +53,8 @@ func (n *Network) source(
 	}, nil
 }
 
-// signed is a transaction of one action of a user. Of another number it is another one.
-func signed(
+// sign makes a transaction of one action of a user. Of another number it is another one.
+func sign(
 	traffic *chaintest.Traffic, i info, action types.Action, expiration types.TimePointSec, number uint32,
 ) (*types.PackedTransaction, error) {
 	t := &types.Transaction{Actions: []types.Action{action},

@@ -72,7 +72,7 @@ func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, e
 	}
 	about := fmt.Sprintf("%d accounts, %d transfers and calls, and %d fresh slots",
 		n.shape.Accounts, n.shape.Transfers, n.shape.Slots*loadgen.SlotsEach)
-	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.found, Make: n.make}.Chain(ctx, tell)
+	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.readChain, Make: n.make}.Chain(ctx, tell)
 	if err == nil {
 		n.chain = made
 	}
@@ -92,7 +92,7 @@ func (n *Network) make(ctx context.Context, part string) error {
 	}
 	c := record.Chain{Protocol: "opera", Seed: n.shape.Seed, ID: "fakenet of 1 validator", Accounts: n.shape.Accounts,
 		Transfers: n.shape.Transfers, Blocks: made.Blocks}
-	if c.SHA256, c.Bytes, err = hashed(path); err != nil {
+	if c.SHA256, c.Bytes, err = hashFile(path); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(c, "", "\t")
@@ -102,8 +102,8 @@ func (n *Network) make(ctx context.Context, part string) error {
 	return vfs.WriteDurably(vfs.OS, filepath.Join(dir, chainFile), append(text, '\n'))
 }
 
-// found reads what is said of the chain in the folder, and holds its events against it.
-func (n *Network) found() (c record.Chain, err error) {
+// readChain reads what is said of the chain in the folder, and holds its events against it.
+func (n *Network) readChain() (c record.Chain, err error) {
 	text, err := os.ReadFile(filepath.Join(n.dir, chainFile))
 	if err != nil {
 		return c, err
@@ -111,14 +111,14 @@ func (n *Network) found() (c record.Chain, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("read %s: %w", filepath.Join(n.dir, chainFile), err)
 	}
-	sum, _, err := hashed(filepath.Join(n.dir, eventsFile))
+	sum, _, err := hashFile(filepath.Join(n.dir, eventsFile))
 	if err == nil && sum != c.SHA256 {
 		err = errors.New("its events are not those that were made")
 	}
 	return c, err
 }
 
-func hashed(name string) (sum string, size int64, err error) {
+func hashFile(name string) (sum string, size int64, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", 0, err

@@ -51,14 +51,14 @@ func Describe(dir string) Machine {
 	d := figures.Describe(dir)
 	m := Machine{CPU: d.CPU, CPUs: d.CPUs, RAM: d.RAM, Kernel: d.Kernel, Disk: d.Disk, Load: d.Load}
 	for _, s := range settings() {
-		m.Settings = append(m.Settings, Setting{s[0], told(s[1])})
+		m.Settings = append(m.Settings, Setting{s[0], readFirstLine(s[1])})
 	}
 	m.Settings = append(m.Settings,
 		Setting{"swap", swap()}, Setting{"mitigations", mitigations()})
 	return m
 }
 
-func told(name string) string {
+func readFirstLine(name string) string {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return "unknown"
@@ -88,7 +88,7 @@ func mitigations() string {
 	}
 	var on []string
 	for _, name := range names {
-		if strings.HasPrefix(told(name), "Mitigation") {
+		if strings.HasPrefix(readFirstLine(name), "Mitigation") {
 			on = append(on, filepath.Base(name))
 		}
 	}

@@ -158,8 +158,8 @@ func (c chart) inline() string {
 		html.EscapeString(c.title), high, shapes)
 }
 
-// charted are the metrics that a suite's chart shows: one of each part that has it.
-func charted(s record.Suite) []record.Metric {
+// chartMetrics are the metrics that a suite's chart shows: one of each part that has it.
+func chartMetrics(s record.Suite) []record.Metric {
 	i := max(0, slices.IndexFunc(s.Metrics, func(m record.Metric) bool { return m.Name == s.Chart.Metric }))
 	first := s.Metrics[i]
 	return figures.Only(s.Metrics, func(m record.Metric) bool { return m.Name == first.Name && m.Unit == first.Unit })
@@ -168,15 +168,15 @@ func charted(s record.Suite) []record.Metric {
 // chartScale is one for all values of a chart.
 func chartScale(r *record.Run, s record.Suite) scale {
 	greatest := 0.0
-	for _, m := range charted(s) {
+	for _, m := range chartMetrics(s) {
 		greatest = max(greatest, greatestMedian(r, s.Name, m))
 	}
-	return scaleOf(charted(s)[0].Unit, greatest)
+	return scaleOf(chartMetrics(s)[0].Unit, greatest)
 }
 
 // chartOf is the chart of a suite: a bar for each subject, in a group for each part.
 func chartOf(r *record.Run, s record.Suite) chart {
-	c, metrics, scale := chart{title: charts(s)}, charted(s), chartScale(r, s)
+	c, metrics, scale := chart{title: charts(s)}, chartMetrics(s), chartScale(r, s)
 	names := labels(r.Subjects)
 	for _, m := range metrics {
 		g := group{label: m.Part}
@@ -202,7 +202,7 @@ func chartOf(r *record.Run, s record.Suite) chart {
 // caption says how a chart is read, and what its bars of the articles are, if it has any.
 func caption(r *record.Run, s record.Suite) []string {
 	better := "Less is better."
-	if charted(s)[0].More {
+	if chartMetrics(s)[0].More {
 		better = "More is better."
 	}
 	rounds := "Medians; a thin line goes from the lowest round to the highest. "
@@ -210,7 +210,7 @@ func caption(r *record.Run, s record.Suite) []string {
 		rounds = "One round. "
 	}
 	all := []string{rounds + better}
-	if len(s.Chart.Articles) > 0 && len(charted(s)) == 1 {
+	if len(s.Chart.Articles) > 0 && len(chartMetrics(s)) == 1 {
 		all = append(all, "Dashed: the articles' own machine and live network; compare ratios, not values.")
 	}
 	return all

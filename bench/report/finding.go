@@ -41,14 +41,14 @@ func findings(r *record.Run) (all []finding) {
 
 // charts is what the chart shows, in words that begin a sentence.
 func charts(s record.Suite) string {
-	words := cmp.Or(s.Chart.Title, charted(s)[0].Name)
+	words := cmp.Or(s.Chart.Title, chartMetrics(s)[0].Name)
 	first, size := utf8.DecodeRuneInString(words)
 	return string(unicode.ToUpper(first)) + words[size:]
 }
 
 // sentence says what a suite found.
 func sentence(r *record.Run, s record.Suite) string {
-	metrics := charted(s)
+	metrics := chartMetrics(s)
 	if len(metrics) > 1 {
 		return sentenceOfParts(r, s, metrics)
 	}

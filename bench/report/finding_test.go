@@ -87,7 +87,7 @@ func TestBarsAreAsLongAsTheirValues(t *testing.T) {
 func TestAChartOfAnUnknownMetricIsTheFirst(t *testing.T) {
 	r := fixed()
 	r.Suites[0].Chart = record.Chart{Metric: "nonsense"}
-	if got := charted(r.Suites[0]); len(got) != 1 || got[0].Name != "time" {
+	if got := chartMetrics(r.Suites[0]); len(got) != 1 || got[0].Name != "time" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -88,10 +88,10 @@ func (g Growth) curves(metric string) (all []growthCurve) {
 		if metric != "" {
 			s.Chart = record.Chart{Metric: metric}
 		}
-		if len(s.Metrics) == 0 || metric != "" && charted(s)[0].Name != metric {
+		if len(s.Metrics) == 0 || metric != "" && chartMetrics(s)[0].Name != metric {
 			continue
 		}
-		for _, m := range charted(s) {
+		for _, m := range chartMetrics(s) {
 			c := growthCurve{suite: s, metric: m, labels: labels(last.Subjects)}
 			greatest, any := 0.0, false
 			for _, x := range last.Subjects {

@@ -43,7 +43,7 @@ type page struct {
 
 // run is the page of a run.
 func runPage(r *record.Run) page {
-	failed := slices.DeleteFunc([]figures.Table{lost(r)}, func(t figures.Table) bool { return len(t.Rows) == 0 })
+	failed := slices.DeleteFunc([]figures.Table{failuresTable(r)}, func(t figures.Table) bool { return len(t.Rows) == 0 })
 	return page{
 		Title: "What a node costs",
 		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds; every " +

@@ -32,7 +32,7 @@ func SavePictures(dir string, r *record.Run, metric string) (names []string, err
 			s.Chart = record.Chart{Metric: metric}
 			file += "-" + fileWords(metric)
 		}
-		if len(s.Metrics) == 0 || metric != "" && charted(s)[0].Name != metric {
+		if len(s.Metrics) == 0 || metric != "" && chartMetrics(s)[0].Name != metric {
 			continue
 		}
 		c := chartOf(r, s)

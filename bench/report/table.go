@@ -23,7 +23,7 @@ func Tables(r *record.Run) []figures.Table {
 	for _, s := range r.Suites {
 		all = append(all, suiteTables(r, s)...)
 	}
-	if t := lost(r); len(t.Rows) > 0 {
+	if t := failuresTable(r); len(t.Rows) > 0 {
 		all = append(all, t)
 	}
 	return all
@@ -41,7 +41,7 @@ func suiteTables(r *record.Run, s record.Suite) (all []figures.Table) {
 // say, which is of all parts.
 func ofPart(r *record.Run, s, part record.Suite, first bool) []figures.Table {
 	all := []figures.Table{medians(r, s.Name, part)}
-	if t := told(r, s); first && len(t.Rows) > 0 {
+	if t := writesTable(r, s); first && len(t.Rows) > 0 {
 		all = append(all, t)
 	}
 	if len(r.Subjects) < 2 {
@@ -84,8 +84,8 @@ func greatestMedian(r *record.Run, suite string, m record.Metric) (greatest floa
 	return greatest
 }
 
-// told is the table of what nodes say they wrote, of those that say it.
-func told(r *record.Run, s record.Suite) figures.Table {
+// writesTable is the table of what nodes say they wrote, of those that say it.
+func writesTable(r *record.Run, s record.Suite) figures.Table {
 	type line struct {
 		subject, what string
 		bytes         float64
@@ -205,9 +205,9 @@ func ratio(e record.Estimate) string {
 	return fmt.Sprintf("%s (%s–%s)", figures.Ratio(e.Median), figures.Ratio(e.Least), figures.Ratio(e.Most))
 }
 
-// lost is the table of lives that failed.
-func lost(r *record.Run) figures.Table {
-	t := figures.Table{Title: "Lost", How: "What could not be measured, and why.",
+// failuresTable is the table of lives that failed.
+func failuresTable(r *record.Run) figures.Table {
+	t := figures.Table{Title: "Failed measurements", How: "What could not be measured, and why.",
 		Head: []string{"suite", "round", "subject", "why"}}
 	for _, l := range r.Lives {
 		if l.Failure != "" {

@@ -56,7 +56,8 @@ func yearRows(t *figures.Table, w *record.Watch) {
 		t.Add("written in a year by checkpoints"+most, "TB", figures.Small(y.Checkpoints))
 	} else {
 		t.Notes = append(t.Notes,
-			"A year is the watched time over and over: a time without a checkpoint or a compaction tells too little.")
+			"The figure for a year is the watched period, repeated. If the period has no checkpoint or "+
+				"compaction, the figure is too low.")
 	}
 	t.Add("written in a year", "TB", figures.Small(y.Whole()))
 	if w.Rating > 0 && y.Whole() > 0 {
@@ -69,7 +70,7 @@ func aroundRows(t *figures.Table, w *record.Watch) {
 	last := w.Samples[len(w.Samples)-1]
 	per := func(n int64) string { return figures.Small(float64(n) / max(last.Seconds, 1e-9) / 1000) }
 	if w.Device != "" {
-		t.Add("written to the disk, by whomever", "KB/s", per(last.Device))
+		t.Add("written to the disk by all programs", "KB/s", per(last.Device))
 		t.Notes = append(t.Notes, "The disk is that of "+w.Device+".")
 	} else {
 		t.Notes = append(t.Notes, "The disk under the files is not one that the kernel counts.")
@@ -93,7 +94,8 @@ const filesShown = 12
 func filesTable(w *record.Watch) figures.Table {
 	t := figures.Table{Title: "Files that were written",
 		Head: []string{"file", "grew, MB", "occupies more, MB", "changed in place"},
-		How: "Open files and mappings, looked at each 10 s or more rarely. * is a number. Changed in place is the " +
+		How: "Open files and mappings, checked every 10 s or less often. * in a name stands for a number. " +
+			"Changed in place is the " +
 			"number of looks that found a file changed and no larger. What a mapping wrote shows in the file's time " +
 			"only when the kernel has written it back."}
 	for i, f := range w.Files {
@@ -156,7 +158,7 @@ func watchTable(w *record.Watch) figures.Table {
 		t.Add("processor, thread "+name, "s", figures.Small(w.ByName[name]))
 	}
 	t.Notes = append(t.Notes,
-		"What the disk itself writes more (amplification) is not in it.")
+		"Write amplification inside the disk is not included.")
 	if w.Unasked != "" {
 		t.Notes = append(t.Notes, "What the node writes for is not known: "+w.Unasked+".")
 	}

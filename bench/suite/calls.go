@@ -62,7 +62,7 @@ func askOnce(ctx context.Context, o record.Options, s *server, judge load.Judge,
 	if err != nil {
 		return err
 	}
-	result, used, err := s.cycled(ctx, o, all, judge)
+	result, used, err := s.cycle(ctx, o, all, judge)
 	if err != nil {
 		return err
 	}

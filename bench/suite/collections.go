@@ -68,10 +68,10 @@ func collectionsOf(log []byte) (all []collection) {
 	return all
 }
 
-// collected puts what a node's log has of collections, from a place in it, to the values: the
+// putCollections puts what a node's log has of collections, from a place in it, to the values: the
 // pauses, the largest heap, and what was allocated for each transfer, of which so many came in
 // a second. A program that tells of none has no such values.
-func collected(dir string, from int64, perSecond float64, values map[string]float64) error {
+func putCollections(dir string, from int64, perSecond float64, values map[string]float64) error {
 	text, err := readFrom(filepath.Join(dir, "log"), from)
 	if err != nil {
 		return fmt.Errorf("look for collections of garbage: %w", err)
@@ -89,16 +89,16 @@ func collected(dir string, from int64, perSecond float64, values map[string]floa
 	slices.Sort(pauses)
 	values[collections], values[heap] = float64(len(all)), float64(most)
 	values[pauseNearAll], values[pauseLongest] = pauses[len(pauses)*99/100].Seconds(), pauses[len(pauses)-1].Seconds()
-	if each, ok := allocated(all, perSecond); ok {
+	if each, ok := allocation(all, perSecond); ok {
 		values[garbage] = each
 	}
 	return nil
 }
 
-// allocated is what was allocated for each of so many transfers in a second, in the last two
+// allocation is what was allocated for each of so many transfers in a second, in the last two
 // thirds of the collections' time: by then what a node remembers of its users is there. It is
 // false if there were too few collections to tell.
-func allocated(all []collection, perSecond float64) (each float64, ok bool) {
+func allocation(all []collection, perSecond float64) (each float64, ok bool) {
 	first, last := all[0].at, all[len(all)-1].at
 	late := all[slices.IndexFunc(all, func(c collection) bool { return c.at >= first+(last-first)/3 }):]
 	count := perSecond * (last - late[0].at).Seconds()

@@ -21,7 +21,7 @@ gc 15 @4.5s 1%: 0.01+1.2+0.25 ms clock`
 		t.Fatal(err)
 	}
 	values := map[string]float64{}
-	if err := collected(dir, int64(len(before)), 4, values); err != nil {
+	if err := putCollections(dir, int64(len(before)), 4, values); err != nil {
 		t.Fatal(err)
 	}
 	// Two thirds of the time begin at 3.33 s: there 2 MB are new for two transfers in half a second.
@@ -30,11 +30,11 @@ gc 15 @4.5s 1%: 0.01+1.2+0.25 ms clock`
 		t.Errorf("%v", values)
 	}
 	values = map[string]float64{}
-	if err := collected(dir, int64(len(before)+strings.LastIndex(text, "gc 15")), 4, values); err != nil ||
+	if err := putCollections(dir, int64(len(before)+strings.LastIndex(text, "gc 15")), 4, values); err != nil ||
 		len(values) != 0 {
 		t.Errorf("a program that tells nothing has %v, %v", values, err)
 	}
-	if err := collected(t.TempDir(), 0, 1, values); err == nil {
+	if err := putCollections(t.TempDir(), 0, 1, values); err == nil {
 		t.Error("a log that is not there is no error")
 	}
 }

@@ -19,15 +19,15 @@ type collector struct {
 	of func(*watcher.Child) float64
 }
 
-// sampled makes a collector that looks at the readings.
-func sampled(unit, name string, of func([]record.Sample) float64) collector {
+// sampling makes a collector that looks at the readings.
+func sampling(unit, name string, of func([]record.Sample) float64) collector {
 	return collector{record.Metric{Name: name, Unit: unit}, func(c *watcher.Child) float64 { return of(c.Samples()) }}
 }
 
 // The collectors.
-func privateMemory() collector { return sampled(bytesUnit, private, mostPrivate) }
-func swapped() collector       { return sampled(bytesUnit, swap, mostSwapped) }
-func threadsOf() collector     { return sampled(number, threads, mostThreads) }
+func privateMemory() collector { return sampling(bytesUnit, private, mostPrivate) }
+func swapped() collector       { return sampling(bytesUnit, swap, mostSwapped) }
+func threadsOf() collector     { return sampling(number, threads, mostThreads) }
 func residentMemory() collector {
 	return collector{record.Metric{Name: resident, Unit: bytesUnit},
 		func(c *watcher.Child) float64 { return float64(c.Peak()) }}

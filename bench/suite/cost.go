@@ -42,9 +42,9 @@ func (s *server) costOf(f func(ready func() error) error) (cost, error) {
 		nodeAfter.Disk.Net() - node.Disk.Net(), time.Since(begin).Seconds()}, errors.Join(err1, err2)
 }
 
-// charged runs a load and counts what it costs both sides, from when the load says that it
+// charge runs a load and counts what it costs both sides, from when the load says that it
 // is ready. A load of which anything was refused is a failure.
-func (s *server) charged(f func(ready func() error) (*load.Result, error)) (result *load.Result, used cost, err error) {
+func (s *server) charge(f func(ready func() error) (*load.Result, error)) (result *load.Result, used cost, err error) {
 	used, err = s.costOf(func(ready func() error) (err error) {
 		if result, err = f(ready); err == nil && result.Failures > 0 {
 			err = fmt.Errorf("%d of %d requests were not taken; the first: %w", result.Failures,
@@ -55,10 +55,10 @@ func (s *server) charged(f func(ready func() error) (*load.Result, error)) (resu
 	return result, used, err
 }
 
-// cycled asks questions again and again over the connections, and counts what that costs.
-func (s *server) cycled(ctx context.Context, o record.Options, all []load.Request,
+// cycle asks questions again and again over the connections, and counts what that costs.
+func (s *server) cycle(ctx context.Context, o record.Options, all []load.Request,
 	judge load.Judge) (*load.Result, cost, error) {
-	return s.charged(func(ready func() error) (*load.Result, error) {
+	return s.charge(func(ready func() error) (*load.Result, error) {
 		if err := ready(); err != nil {
 			return nil, err
 		}

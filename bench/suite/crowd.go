@@ -19,16 +19,16 @@ type seen struct {
 // share is the node's use of the processor, in parts of a hundred of a core.
 func (v seen) share() float64 { return 100 * v.node / v.elapsed }
 
-// failed is how many peers ended.
-func (v seen) failed() (n float64) {
+// failures is how many peers ended.
+func (v seen) failures() (n float64) {
 	for _, k := range v.sight.Failed {
 		n += float64(k)
 	}
 	return n
 }
 
-// watched lets a crowd look at a node for a time, while f does something.
-func watched(ctx context.Context, l *life, c Crowd, s *server, f func(length time.Duration) error) (v seen, err error) {
+// watchCrowd lets a crowd look at a node for a time, while f does something.
+func watchCrowd(ctx context.Context, l *life, c Crowd, s *server, f func(length time.Duration) error) (v seen, err error) {
 	if err := pause(ctx, l.runner.config.warm); err != nil {
 		return v, err
 	}

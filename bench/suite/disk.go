@@ -50,7 +50,7 @@ func diskSuite() Suite {
 			of(bytesUnit, device, blocksGrew, stateGrew), of(percent, share), of(seconds, nearAll)),
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
-			return l.with(ctx, func(s *server) error { return writing{l, s, s}.measured(ctx, Disk, found) })
+			return l.with(ctx, func(s *server) error { return writing{l, s, s}.measure(ctx, Disk, found) })
 		},
 	}
 }
@@ -75,8 +75,8 @@ func diskFollowSuite() Suite {
 			of(bytesUnit, blocksGrew, stateGrew), of(percent, share)),
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
-			return l.behind(ctx, func(from, s *server) error {
-				return writing{l, s, from}.measured(ctx, DiskFollow, found)
+			return l.withFollower(ctx, func(from, s *server) error {
+				return writing{l, s, from}.measure(ctx, DiskFollow, found)
 			})
 		},
 	}
@@ -100,7 +100,7 @@ type footprint struct {
 }
 
 func footprintOf(dir string) footprint {
-	return footprint{occupied(filepath.Join(dir, "blocks")), stateBytes(dir), figures.DeviceWrites(dir)}
+	return footprint{occupancy(filepath.Join(dir, "blocks")), stateBytes(dir), figures.DeviceWrites(dir)}
 }
 
 // writing is a node that writes, while transfers are sent to itself or to the one that it follows.
@@ -110,15 +110,15 @@ type writing struct {
 	to *server
 }
 
-// measured measures what the node writes, and then ends it.
-func (w writing) measured(ctx context.Context, suite string, found *findings) error {
+// measure measures what the node writes, and then ends it.
+func (w writing) measure(ctx context.Context, suite string, found *findings) error {
 	s, o := w.s, w.l.options
 	if err := figures.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
 		return err
 	}
 	var first nodecounters.Told
 	before := footprintOf(s.dir)
-	result, used, err := w.paced(ctx, func() (err error) {
+	result, used, err := w.sendSteadily(ctx, func() (err error) {
 		if s.Metrics != "" {
 			first, err = nodecounters.Read(ctx, s.Metrics)
 		}
@@ -160,16 +160,16 @@ func (w writing) measured(ctx context.Context, suite string, found *findings) er
 	return nil
 }
 
-// paced sends transfers at the steady rate, and counts what that costs the node, which has all
+// sendSteadily sends transfers at the steady rate, and counts what that costs the node, which has all
 // blocks of the one that they are sent to when it returns.
-func (w writing) paced(ctx context.Context, begin func() error) (*load.Result, cost, error) {
+func (w writing) sendSteadily(ctx context.Context, begin func() error) (*load.Result, cost, error) {
 	n, o := w.l.network.(Serving), w.l.options
 	transfers, err := n.Transfers(w.to.URL, w.l.seed())
 	if err != nil {
 		return nil, cost{}, err
 	}
 	length := lengthOf(o.For)
-	return w.s.charged(func(ready func() error) (result *load.Result, err error) {
+	return w.s.charge(func(ready func() error) (result *load.Result, err error) {
 		var end time.Time
 		begun := func() error {
 			end = time.Now().Add(length)

@@ -11,11 +11,11 @@ import (
 )
 
 // stateBytes is what all files of a folder occupy, but for blocks and logs of words.
-func stateBytes(dir string) int64 { return occupied(dir, "blocks", "config") }
+func stateBytes(dir string) int64 { return occupancy(dir, "blocks", "config") }
 
-// occupied is what files of a folder occupy on the disk, but for folders of some names and
+// occupancy is what files of a folder occupy on the disk, but for folders of some names and
 // logs of words.
-func occupied(dir string, but ...string) (sum int64) {
+func occupancy(dir string, but ...string) (sum int64) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && slices.Contains(but, d.Name()) {
 			return filepath.SkipDir // what cannot be read is not counted

@@ -46,7 +46,7 @@ func finalitySuite() Suite {
 func runFinality(ctx context.Context, l *life, found *findings) error {
 	var nodes []*server
 	for i := range finalityNodes {
-		dir, _, _, err := l.imported(ctx, l.subject)
+		dir, _, _, err := l.importChain(ctx, l.subject)
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func runFinality(ctx context.Context, l *life, found *findings) error {
 	if err := finalizing(ctx, nodes); err != nil {
 		return err
 	}
-	values, err := finalized(ctx, l, nodes)
+	values, err := measureFinality(ctx, l, nodes)
 	if err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func finalizing(ctx context.Context, nodes []*server) error {
 	return nil
 }
 
-// finalized measures how long blocks of the first node take until they are final at each.
-func finalized(ctx context.Context, l *life, nodes []*server) (map[string]float64, error) {
+// measureFinality measures how long blocks of the first node take until they are final at each.
+func measureFinality(ctx context.Context, l *life, nodes []*server) (map[string]float64, error) {
 	n, length := l.network.(Finalizing), lengthOf(l.options.PeerFor)
 	begin := make([]float64, len(nodes))
 	for i, s := range nodes {

@@ -62,8 +62,8 @@ func fleetSuite() Suite {
 func runFleet(ctx context.Context, l *life, found *findings) error {
 	values := parts{}
 	var last *server
-	err := l.sourced(ctx, func(from *server) (err error) {
-		if last, err = l.fetched(ctx, from, values.of(alone)); err != nil {
+	err := l.withSource(ctx, func(from *server) (err error) {
+		if last, err = l.fetchChain(ctx, from, values.of(alone)); err != nil {
 			return fmt.Errorf("%s: %w", alone, err)
 		}
 		return l.withServers(1, func(urls []string) error { return publishOnce(ctx, l, from, urls, values) })
@@ -82,8 +82,8 @@ func runFleet(ctx context.Context, l *life, found *findings) error {
 	return nil
 }
 
-// fetched has a new node get the whole chain. The node has ended.
-func (l *life) fetched(ctx context.Context, from *server, values map[string]float64) (*server, error) {
+// fetchChain has a new node get the whole chain. The node has ended.
+func (l *life) fetchChain(ctx context.Context, from *server, values map[string]float64) (*server, error) {
 	s, err := l.follower(from, nil)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (l *life) newborn(how func(dir string) (Node, error)) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := l.begun(startPatience, l.subject, dir, func() (Node, error) { return how(dir) })
+	s, err := l.begin(startPatience, l.subject, dir, func() (Node, error) { return how(dir) })
 	if err != nil {
 		_ = os.RemoveAll(dir) // the run's end removes what is left
 	}

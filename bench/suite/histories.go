@@ -50,7 +50,7 @@ func replayOnce(ctx context.Context, l *life, what Choice, values map[string]flo
 	ended, err := replaying(ctx, l, what, l.network.(Following).Source, func(s *server) error {
 		last := time.Now()
 		if what != KeepNothing {
-			logs, grew, err := settled(ctx, l, s)
+			logs, grew, err := awaitSettled(ctx, l, s)
 			if err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func importSuite() Suite {
 }
 
 func runImport(ctx context.Context, l *life, found *findings) error {
-	dir, c, length, err := l.imported(ctx, l.subject)
+	dir, c, length, err := l.importChain(ctx, l.subject)
 	if err != nil {
 		return err
 	}

@@ -63,9 +63,9 @@ func (b LogBytes) put(what Choice, values map[string]float64) {
 // historyQuiet is how long the files of histories must not have grown for all to be written.
 const historyQuiet = 400 * time.Millisecond
 
-// settled waits until a node's histories grow no more, and returns their sizes and when they
+// awaitSettled waits until a node's histories grow no more, and returns their sizes and when they
 // grew last.
-func settled(ctx context.Context, l *life, s *server) (b LogBytes, last time.Time, err error) {
+func awaitSettled(ctx context.Context, l *life, s *server) (b LogBytes, last time.Time, err error) {
 	n := l.network.(Keeping)
 	b, last = n.Logs(s.dir), time.Now()
 	for time.Since(last) < l.runner.config.quiet {

@@ -42,7 +42,7 @@ const lastTransfers = 6
 const confirmedWithin = time.Minute
 
 func runKill(ctx context.Context, l *life, found *findings) error {
-	dir, _, _, err := l.imported(ctx, l.subject)
+	dir, _, _, err := l.importChain(ctx, l.subject)
 	if err != nil {
 		return err
 	}
@@ -51,13 +51,13 @@ func runKill(ctx context.Context, l *life, found *findings) error {
 	if err != nil {
 		return err
 	}
-	told, err := confirmed(ctx, l, s)
+	told, err := sendAndConfirm(ctx, l, s)
 	s.Kill()
 	if err != nil {
 		return err
 	}
 	how := func() (Node, error) { return l.serve(l.subject, dir) }
-	s, values, err := revived(ctx, l, dir, how, func(s *server) (map[string]float64, error) {
+	s, values, err := revive(ctx, l, dir, how, func(s *server) (map[string]float64, error) {
 		left, err := l.network.(Confirming).Confirmed(ctx, s.URL, told)
 		return map[string]float64{forgotten: float64(len(told) - left)}, err
 	})
@@ -68,8 +68,8 @@ func runKill(ctx context.Context, l *life, found *findings) error {
 	return nil
 }
 
-// confirmed sends transfers, and returns them when all are in blocks.
-func confirmed(ctx context.Context, l *life, s *server) (told []load.Request, err error) {
+// sendAndConfirm sends transfers, and returns them when all are in blocks.
+func sendAndConfirm(ctx context.Context, l *life, s *server) (told []load.Request, err error) {
 	if _, err := s.producing(ctx); err != nil {
 		return nil, err
 	}
@@ -118,9 +118,9 @@ func confirm(ctx context.Context, s *server, all []load.Request) error {
 	}
 }
 
-// revived starts a node that was killed, asks what it has lost, and ends it well. The node that it
+// revive starts a node that was killed, asks what it has lost, and ends it well. The node that it
 // returns has ended.
-func revived(ctx context.Context, l *life, dir string, how func() (Node, error),
+func revive(ctx context.Context, l *life, dir string, how func() (Node, error),
 	ask func(*server) (map[string]float64, error)) (s *server, values map[string]float64, err error) {
 	if s, err = l.answering(ctx, l.subject, dir, how); err != nil {
 		return nil, nil, fmt.Errorf("after the kill: %w", err)
@@ -131,7 +131,7 @@ func revived(ctx context.Context, l *life, dir string, how func() (Node, error),
 		_, _, err = s.stop(ctx)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("after the kill and an answer: %w", errors.Join(err, fallen(ctx, s)))
+		return nil, nil, fmt.Errorf("after the kill and an answer: %w", errors.Join(err, whyEnded(ctx, s)))
 	}
 	maps.Copy(values, map[string]float64{
 		took: s.ready.Seconds(), processor: s.first.CPU().Seconds(), read: float64(s.first.Disk.Read),
@@ -142,9 +142,9 @@ func revived(ctx context.Context, l *life, dir string, how func() (Node, error),
 // fallTime is how long a node that failed to answer may take to end.
 const fallTime = 5 * time.Second
 
-// fallen says how a node ended that could not answer, nil if it goes on: one that has lost events
+// whyEnded says how a node ended that could not answer, nil if it goes on: one that has lost events
 // of its own may find that out some answers after its start.
-func fallen(ctx context.Context, s *server) error {
+func whyEnded(ctx context.Context, s *server) error {
 	select {
 	case <-s.Done():
 		return s.Wait(ctx)

@@ -29,7 +29,7 @@ func killSyncSuite() Suite {
 		chart:   record.Chart{Metric: blocksLost, Title: "blocks that are lost after kill -9"},
 		metrics: counts(of(number, blocksLost), of(seconds, took, processor), of(bytesUnit, read)),
 		run: func(ctx context.Context, l *life, found *findings) error {
-			return l.sourced(ctx, func(from *server) error { return killSync(ctx, l, from, found) })
+			return l.withSource(ctx, func(from *server) error { return killSync(ctx, l, from, found) })
 		},
 	}
 }
@@ -53,22 +53,22 @@ func killSync(ctx context.Context, l *life, from *server, found *findings) error
 		return err
 	}
 	alone := func() (Node, error) { return n.Source(l.subject, dir) }
-	s, values, err := revived(ctx, l, dir, alone, func(s *server) (map[string]float64, error) {
+	s, values, err := revive(ctx, l, dir, alone, func(s *server) (map[string]float64, error) {
 		head, err := s.head(ctx, 0)
 		return map[string]float64{blocksLost: float64(told - min(told, head))}, err
 	})
 	if err != nil {
 		return err
 	}
-	if err := completed(ctx, l, dir, follow); err != nil {
+	if err := completeChain(ctx, l, dir, follow); err != nil {
 		return fmt.Errorf("get the rest after the kill: %w", err)
 	}
 	found.keep(KillSync, s.Child, values)
 	return nil
 }
 
-// completed has a node get the whole chain, and ends it.
-func completed(ctx context.Context, l *life, dir string, follow func() (Node, error)) error {
+// completeChain has a node get the whole chain, and ends it.
+func completeChain(ctx context.Context, l *life, dir string, follow func() (Node, error)) error {
 	s, err := l.answering(ctx, l.subject, dir, follow)
 	if err != nil {
 		return err

@@ -68,9 +68,9 @@ func (l *life) start(of subject.Subject, dir string, args, env []string) (*watch
 	return c, err
 }
 
-// imported is a new folder with the chain's state, and the process that made it. After an error
+// importChain returns a new folder with the chain's state, and the process that made it. After an error
 // there is no folder.
-func (l *life) imported(ctx context.Context, of subject.Subject) (
+func (l *life) importChain(ctx context.Context, of subject.Subject) (
 	dir string, c *watcher.Child, took time.Duration, err error) {
 	if dir, err = l.runner.folder(); err != nil {
 		return "", nil, 0, err
@@ -110,7 +110,7 @@ func (l *life) baseOf(ctx context.Context, of subject.Subject) (string, error) {
 	if dir := bases[of.Name]; dir != "" {
 		return dir, nil
 	}
-	dir, _, _, err := l.imported(ctx, of)
+	dir, _, _, err := l.importChain(ctx, of)
 	if err != nil {
 		return "", err
 	}
@@ -118,8 +118,8 @@ func (l *life) baseOf(ctx context.Context, of subject.Subject) (string, error) {
 	return dir, nil
 }
 
-// spoiled forgets a folder whose node did not end well.
-func (l *life) spoiled(dir string) {
+// discard forgets a folder whose node did not end well.
+func (l *life) discard(dir string) {
 	maps.DeleteFunc(l.runner.bases, func(_, base string) bool { return base == dir })
 	_ = os.RemoveAll(dir) // the run's end removes what is left
 }
@@ -158,7 +158,7 @@ func (l *life) answering(ctx context.Context, of subject.Subject, dir string,
 // for.
 func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of subject.Subject, dir string,
 	how func() (Node, error)) (*server, error) {
-	s, err := l.begun(patience, of, dir, how)
+	s, err := l.begin(patience, of, dir, how)
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +173,8 @@ func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of s
 	return s, nil
 }
 
-// begun starts a node, and does not wait for an answer.
-func (l *life) begun(
+// begin starts a node, and does not wait for an answer.
+func (l *life) begin(
 	patience time.Duration, of subject.Subject, dir string, how func() (Node, error),
 ) (*server, error) {
 	n, err := how()
@@ -196,7 +196,7 @@ func (l *life) with(ctx context.Context, f func(s *server) error) error {
 	}
 	s, err := l.serving(ctx, dir, "")
 	if err != nil {
-		l.spoiled(dir)
+		l.discard(dir)
 		return err
 	}
 	if err = f(s); err == nil && !s.ended() {
@@ -204,14 +204,14 @@ func (l *life) with(ctx context.Context, f func(s *server) error) error {
 	}
 	if err != nil {
 		s.Kill()
-		l.spoiled(dir)
+		l.discard(dir)
 	}
 	return err
 }
 
-// sourced starts a node of the source, which others get blocks from, and runs f with it. Its
+// withSource starts a node of the source, which others get blocks from, and runs f with it. Its
 // folder is the run's, for it makes no blocks.
-func (l *life) sourced(ctx context.Context, f func(source *server) error) error {
+func (l *life) withSource(ctx context.Context, f func(source *server) error) error {
 	of, n := l.runner.config.Source, l.network.(Following)
 	dir, err := l.baseOf(ctx, of)
 	if err != nil {
@@ -219,7 +219,7 @@ func (l *life) sourced(ctx context.Context, f func(source *server) error) error 
 	}
 	s, err := l.answering(ctx, of, dir, func() (Node, error) { return n.Source(of, dir) })
 	if err != nil {
-		l.spoiled(dir)
+		l.discard(dir)
 		return err
 	}
 	if err = f(s); err == nil {
@@ -227,15 +227,15 @@ func (l *life) sourced(ctx context.Context, f func(source *server) error) error 
 	}
 	if err != nil {
 		s.Kill()
-		l.spoiled(dir)
+		l.discard(dir)
 	}
 	return err
 }
 
-// behind starts a node of the source that makes blocks and a node of the subject that follows it,
+// withFollower starts a node of the source that makes blocks and a node of the subject that follows it,
 // and runs f with them, which ends the second well. Both are new in each life: they must have the
 // same blocks.
-func (l *life) behind(ctx context.Context, f func(from, s *server) error) error {
+func (l *life) withFollower(ctx context.Context, f func(from, s *server) error) error {
 	of, n := l.runner.config.Source, l.network.(Following)
 	maker, err := l.runner.folderIn(l.runner.sources)
 	if err != nil {
@@ -245,7 +245,7 @@ func (l *life) behind(ctx context.Context, f func(from, s *server) error) error 
 	if _, _, err := l.importTo(ctx, of, maker); err != nil {
 		return err
 	}
-	dir, _, _, err := l.imported(ctx, l.subject)
+	dir, _, _, err := l.importChain(ctx, l.subject)
 	if err != nil {
 		return err
 	}

@@ -52,12 +52,12 @@ func runMemory(ctx context.Context, l *life, found *findings) error {
 	}
 	size := stateBytes(dir)
 	return within(l, "state", dir, size, func() error {
-		return l.with(ctx, func(s *server) error { return limited(ctx, l, s, size, found) })
+		return l.with(ctx, func(s *server) error { return runInGroup(ctx, l, s, size, found) })
 	})
 }
 
-// limited is what a node does in the group.
-func limited(ctx context.Context, l *life, s *server, size int64, found *findings) error {
+// runInGroup is what a node does in the group.
+func runInGroup(ctx context.Context, l *life, s *server, size int64, found *findings) error {
 	values := parts{}
 	maps.Copy(values.of(Start), map[string]float64{
 		took: s.ready.Seconds(), onDisk: float64(size), read: float64(s.first.Disk.Read),
@@ -92,7 +92,7 @@ func askAndSend(ctx context.Context, l *life, s *server, values parts) error {
 		name string
 		run  func() (*load.Result, cost, error)
 	}{
-		{askQuestions, func() (*load.Result, cost, error) { return s.cycled(ctx, l.options, all, n.Answered) }},
+		{askQuestions, func() (*load.Result, cost, error) { return s.cycle(ctx, l.options, all, n.Answered) }},
 		{sendTransfers, func() (*load.Result, cost, error) { return push(ctx, l, s) }},
 	} {
 		before, err := s.Now()

@@ -137,7 +137,7 @@ func chainOptions(o *record.Options) []Option {
 			&o.Slots,
 			wrongIf(o.Slots < 0 || o.Slots > slotsMost, "%d transactions that fill slots: from 0 to %d",
 				o.Slots, slotsMost)},
-		{"rows", "megabytes of rows in a table of the chain's state, of Antelope, that it be large", &o.Rows,
+		{"rows", "megabytes of rows in a table of the chain's state, of Antelope, to make the state large", &o.Rows,
 			wrongIf(o.Rows < 0 || o.Rows > rowsMost, "%d MB of rows: from 0 to %d", o.Rows, rowsMost)},
 		{"finalizers",
 			"finalizers of the chain, of Antelope, which goes over to Savanna's rules before its transfers; 0: " +
@@ -165,7 +165,8 @@ func connectionsOption(o *record.Options) Option {
 // rateOption is that of transfers. Without any a node is idle, which some suites measure.
 func rateOption(o *record.Options) Option {
 	return Option{"rate",
-		"transfers per second in disk, disk-follow, peer and finality; 0: disk and disk-follow measure a node that is idle",
+		"transfers per second in disk, disk-follow, peer and finality; 0: disk and disk-follow measure a node " +
+			"that is idle",
 		&o.Rate, wrongRate(*o, o.Rate == 0)}
 }
 

@@ -40,9 +40,9 @@ func (p *Pace) put(values map[string]float64) {
 	values[taken], values[lost] = float64(p.Taken), float64(p.Sent-p.Taken)
 }
 
-// loaded gives a node steady transfers for a time, beside so many transactions of others, and
+// sendLoad gives a node steady transfers for a time, beside so many transactions of others, and
 // counts what that costs. Before they begin, begins is called.
-func loaded(ctx context.Context, l *life, s *server, length time.Duration, besides int,
+func sendLoad(ctx context.Context, l *life, s *server, length time.Duration, besides int,
 	begins func() error) (pace Pace, used cost, err error) {
 	used, err = s.costOf(func(ready func() error) (err error) {
 		l.loads++

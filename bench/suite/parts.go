@@ -24,8 +24,8 @@ const (
 	until = "until"
 )
 
-// spanned are the values of a part that begins now, and says itself until when it was measured.
-func (p parts) spanned(s *server, name string) map[string]float64 {
+// span are the values of a part that begins now, and says itself until when it was measured.
+func (p parts) span(s *server, name string) map[string]float64 {
 	values := p.of(name)
 	values[since] = time.Since(s.began).Seconds()
 	return values

@@ -22,7 +22,7 @@ func peerSuite() Suite {
 	return Suite{
 		Name: Peer,
 		How: "Light peers follow the node, which gets its blocks from the source, another node; that one takes " +
-			"transfers at the rate. A block's time counts from when anybody has it. Peers and the other node " +
+			"transfers at the rate. The time of a block starts when the first node has it. Peers and the other node " +
 			"share the processors with the node.",
 		Article: "processor with 180-200 peers (E1, W1)",
 		Time:    "--peer-for",
@@ -39,7 +39,7 @@ func peerSuite() Suite {
 		metrics: counts(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost)),
 		collect: []collector{threadsOf(), privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
-			return l.behind(ctx, func(from, s *server) error { return followedBy(ctx, l, from, s, found) })
+			return l.withFollower(ctx, func(from, s *server) error { return followedBy(ctx, l, from, s, found) })
 		},
 	}
 }
@@ -51,7 +51,7 @@ func followedBy(ctx context.Context, l *life, from, s *server, found *findings) 
 		return err
 	}
 	defer crowd.Close()
-	v, err := watched(ctx, l, crowd, s, func(length time.Duration) error { return l.transfersTo(ctx, from, length) })
+	v, err := watchCrowd(ctx, l, crowd, s, func(length time.Duration) error { return l.transfersTo(ctx, from, length) })
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func followedBy(ctx context.Context, l *life, from, s *server, found *findings) 
 	}
 	found.keep(Peer, s.Child, map[string]float64{
 		share: v.share(), delay: v.sight.Delays.Quantile(0.5) / 1e9, nearAllTold: v.sight.Delays.Quantile(0.99) / 1e9,
-		sent: 8 * float64(v.sight.Bytes) / v.elapsed, peersLost: v.failed(),
+		sent: 8 * float64(v.sight.Bytes) / v.elapsed, peersLost: v.failures(),
 	})
 	return nil
 }

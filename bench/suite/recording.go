@@ -58,7 +58,7 @@ func runRecording(ctx context.Context, l *life, found *findings) error {
 
 // recordOnce counts what a node that makes blocks writes while transfers come. The node has ended.
 func recordOnce(ctx context.Context, l *life, what Choice, values map[string]float64) (*server, error) {
-	dir, _, _, err := l.imported(ctx, l.subject)
+	dir, _, _, err := l.importChain(ctx, l.subject)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func countOnce(ctx context.Context, l *life, s *server, what Choice, values map[
 	}
 	var before LogBytes
 	var said int64
-	pace, used, err := loaded(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
+	pace, used, err := sendLoad(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
 		if err := figures.FlushDisk(s.dir); err != nil {
 			return err
 		}

@@ -62,19 +62,19 @@ func replicasSuite() Suite {
 
 func runReplicas(ctx context.Context, l *life, found *findings) error {
 	values := parts{}
-	dir, _, _, err := l.imported(ctx, l.subject)
+	dir, _, _, err := l.importChain(ctx, l.subject)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the run's end removes what is left
-	if err := l.made(ctx, dir, nil, func(s *server) error {
+	if err := l.withProducer(ctx, dir, nil, func(s *server) error {
 		return underLoad(ctx, l, s, nil, values.of(alone), nil)
 	}); err != nil {
 		return fmt.Errorf("%s: %w", alone, err)
 	}
 	var last *server
 	err = l.withServers(threeServers, func(urls []string) error {
-		return l.made(ctx, dir, urls, func(s *server) error {
+		return l.withProducer(ctx, dir, urls, func(s *server) error {
 			last = s
 			r, err := l.replica(urls)
 			if err != nil {
@@ -93,9 +93,9 @@ func runReplicas(ctx context.Context, l *life, found *findings) error {
 	return err
 }
 
-// made runs f with a node that makes blocks after those in a folder, and publishes them if servers are
+// withProducer runs f with a node that makes blocks after those in a folder, and publishes them if servers are
 // named. The node has ended.
-func (l *life) made(ctx context.Context, dir string, servers []string, f func(*server) error) error {
+func (l *life) withProducer(ctx context.Context, dir string, servers []string, f func(*server) error) error {
 	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) {
 		n, err := l.serve(l.subject, dir)
 		if err == nil && len(servers) > 0 {
@@ -149,7 +149,7 @@ func replicaOnce(ctx context.Context, l *life, s, r *server, values parts) error
 		if err != nil {
 			return fmt.Errorf("make questions: %w", err)
 		}
-		closed, used, err := one.of.cycled(ctx, l.options, all, n.Answered)
+		closed, used, err := one.of.cycle(ctx, l.options, all, n.Answered)
 		if err != nil {
 			return fmt.Errorf("%s: %w", one.part, err)
 		}
@@ -181,7 +181,7 @@ func underLoad(ctx context.Context, l *life, s, r *server, values map[string]flo
 		wg.Go(func() { failed = beside(end) })
 	}
 	var before time.Duration
-	pace, used, err := loaded(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
+	pace, used, err := sendLoad(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
 		if r == nil {
 			return nil
 		}

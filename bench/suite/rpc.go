@@ -61,11 +61,11 @@ func answer(ctx context.Context, l *life, s *server, found *findings) error {
 	if err != nil {
 		return err
 	}
-	closed, used, err := s.cycled(ctx, o, all, n.Answered)
+	closed, used, err := s.cycle(ctx, o, all, n.Answered)
 	if err != nil {
 		return err
 	}
-	open, atRate, err := s.charged(func(ready func() error) (*load.Result, error) {
+	open, atRate, err := s.charge(func(ready func() error) (*load.Result, error) {
 		return load.Open(ctx, o.AskRate, lengthOf(o.AskFor), load.Again(all), n.Answered, ready)
 	})
 	if err != nil {

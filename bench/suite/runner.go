@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	}}
 	r.run.Machine.InMemory = c.InMemory
 	for _, s := range wanted(c.Options) {
-		r.run.Suites = append(r.run.Suites, s.described(c.Network))
+		r.run.Suites = append(r.run.Suites, s.describe(c.Network))
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (r *runner) prepare(ctx context.Context) (err error) {
 	sums := map[string]string{}
 	for _, s := range r.config.Subjects {
 		if sums[s.Path] == "" {
-			if sums[s.Path], err = hashed(s.Path); err != nil {
+			if sums[s.Path], err = hashFile(s.Path); err != nil {
 				return fmt.Errorf("read the program of %s: %w", s.Name, err)
 			}
 		}
@@ -150,7 +150,7 @@ func (r *runner) warm(ctx context.Context) {
 	}
 }
 
-func hashed(name string) (string, error) {
+func hashFile(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err
@@ -174,7 +174,7 @@ func (r *runner) rounds(ctx context.Context) error {
 	for ; round <= r.config.Options.Rounds; round++ {
 		if round > 1 && enough() {
 			r.run.Ended = record.EndTime
-			r.run.Left = append(r.run.Left, fmt.Sprintf("%d of %d rounds, for want of time",
+			r.run.Left = append(r.run.Left, fmt.Sprintf("%d of %d rounds, because of the time limit",
 				r.config.Options.Rounds-round+1, r.config.Options.Rounds))
 			return nil
 		}
@@ -192,14 +192,14 @@ func (r *runner) rounds(ctx context.Context) error {
 	for i, s := range again {
 		if enough() {
 			r.run.Left = append(r.run.Left,
-				fmt.Sprintf("%d pairs that the machine's changing speed made unlike, once more", len(again)-i))
+				fmt.Sprintf("%d repeats of pairs that ran at different CPU speeds", len(again)-i))
 			return nil
 		}
 		pair := []subject.Subject{r.config.Subjects[0], s}
 		if i%2 == 1 {
 			slices.Reverse(pair)
 		}
-		r.tell("once more, for the machine's speed was not the same: %s", s.Name)
+		r.tell("repeated, because the CPU speed changed: %s", s.Name)
 		if err := r.round(ctx, round, pair); err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func serveBlocks(ctx context.Context, l *life, s *server, found *findings) error
 		return err
 	}
 	defer crowd.Close()
-	v, err := watched(ctx, l, crowd, s, func(length time.Duration) error { return pause(ctx, length) })
+	v, err := watchCrowd(ctx, l, crowd, s, func(length time.Duration) error { return pause(ctx, length) })
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func serveBlocks(ctx context.Context, l *life, s *server, found *findings) error
 	bits := 8 * float64(v.sight.Bytes)
 	found.keep(ServeBlocks, s.Child, map[string]float64{
 		sent: bits / v.elapsed, perCore: bits / max(v.node, 1e-9), share: v.share(), chains: float64(v.sight.Chains),
-		peersLost: v.failed(),
+		peersLost: v.failures(),
 	})
 	return nil
 }

@@ -101,7 +101,7 @@ func deployOnce(ctx context.Context, l *life, s *server, deploys bool, values ma
 	defer stop()
 	failed := make(chan error, 1)
 	said := int64(0)
-	pace, used, err := loaded(ctx, l, s, length, len(d.all), func() error {
+	pace, used, err := sendLoad(ctx, l, s, length, len(d.all), func() error {
 		said = logSize(s.dir)
 		tasks.Go(func() { failed <- d.send(ctx, l.network.(Serving).Accepted) })
 		return nil
@@ -121,7 +121,7 @@ func deployOnce(ctx context.Context, l *life, s *server, deploys bool, values ma
 		return err
 	}
 	values[resident] = float64(s.Peak())
-	return collected(s.dir, said, float64(pace.Taken)/used.elapsed, values)
+	return putCollections(s.dir, said, float64(pace.Taken)/used.elapsed, values)
 }
 
 // deployments are contracts that are set and called at once, one after the other.

@@ -114,7 +114,7 @@ func push(ctx context.Context, l *life, s *server) (*load.Result, cost, error) {
 	if err != nil {
 		return nil, cost{}, err
 	}
-	return s.charged(func(ready func() error) (*load.Result, error) {
+	return s.charge(func(ready func() error) (*load.Result, error) {
 		if err := ready(); err != nil {
 			return nil, err
 		}

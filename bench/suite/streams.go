@@ -58,7 +58,7 @@ func runStreams(ctx context.Context, l *life, found *findings) error {
 			name    string
 			clients int
 		}{{noClient, 0}, {oneClient, 1}, {allClients, l.options.Clients}} {
-			if err := streamOnce(ctx, l, s, part.clients, values.spanned(s, part.name)); err != nil {
+			if err := streamOnce(ctx, l, s, part.clients, values.span(s, part.name)); err != nil {
 				return fmt.Errorf("%s: %w", part.name, err)
 			}
 		}
@@ -81,7 +81,7 @@ func streamOnce(ctx context.Context, l *life, s *server, clients int, values map
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	failed := make(chan error, max(1, clients))
-	pace, used, err := loaded(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
+	pace, used, err := sendLoad(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
 		for range clients {
 			wg.Go(func() { failed <- stream(ctx, s, l.chain.Blocks, &sent) })
 		}

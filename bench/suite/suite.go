@@ -57,8 +57,8 @@ func All() (all []Suite) {
 // measured are the suites that a life of s measures.
 func (s Suite) measured() []Suite { return append([]Suite{s}, s.with...) }
 
-// described is the suite as a record has it, on a network that it can be measured on.
-func (s Suite) described(n Network) record.Suite {
+// describe returns the suite as a record has it, on a network that it can be measured on.
+func (s Suite) describe(n Network) record.Suite {
 	d := record.Suite{Name: s.Name, How: s.How, Metrics: s.metrics(n), Chart: s.chart}
 	for _, c := range s.collect {
 		d.Metrics = append(d.Metrics, c.Metric)

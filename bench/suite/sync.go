@@ -34,7 +34,7 @@ func syncSuite() Suite {
 
 func runSync(ctx context.Context, l *life, found *findings) error {
 	return following(ctx, l, Sync, found, func(s, from *server) (map[string]float64, error) {
-		got, values, err := followed(ctx, l, s, from, 0)
+		got, values, err := follow(ctx, l, s, from, 0)
 		if err == nil {
 			values[took] = got.took.Seconds()
 		}
@@ -60,8 +60,8 @@ type progress struct {
 // rate is how many blocks came in a second.
 func (p progress) rate() float64 { return float64(p.last-p.first) / p.took.Seconds() }
 
-// followed has a new node get the chain, all of it or for a time, and ends it.
-func followed(ctx context.Context, l *life, s, from *server, length time.Duration) (
+// follow has a new node get the chain, all of it or for a time, and ends it.
+func follow(ctx context.Context, l *life, s, from *server, length time.Duration) (
 	progress, map[string]float64, error) {
 	got, err := fetch(ctx, l, s, from, length)
 	if err != nil {
@@ -79,7 +79,7 @@ func followed(ctx context.Context, l *life, s, from *server, length time.Duratio
 // finds. The node is ended at the end, badly if f has not ended it.
 func following(ctx context.Context, l *life, suite string, found *findings,
 	f func(s, from *server) (map[string]float64, error)) error {
-	return l.sourced(ctx, func(from *server) error {
+	return l.withSource(ctx, func(from *server) error {
 		dir, err := l.runner.folder()
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ func runTraces(ctx context.Context, l *life, found *findings) error {
 	n := l.network.(Tracing)
 	values := parts{}
 	ended, err := replaying(ctx, l, KeepTraces, l.network.(Following).Source, func(s *server) error {
-		if _, _, err := settled(ctx, l, s); err != nil {
+		if _, _, err := awaitSettled(ctx, l, s); err != nil {
 			return err
 		}
 		blocks, transactions, err := n.TraceQuestions(s.URL, l.seed(), asking)
@@ -56,7 +56,7 @@ func runTraces(ctx context.Context, l *life, found *findings) error {
 			name string
 			all  []load.Request
 		}{{askBlocks, blocks}, {askTransactions, transactions}} {
-			of := values.spanned(s, part.name)
+			of := values.span(s, part.name)
 			if err := askOnce(ctx, l.options, s, n.Traced, part.all, of); err != nil {
 				return fmt.Errorf("ask for %s: %w", part.name, err)
 			}

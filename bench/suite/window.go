@@ -33,7 +33,7 @@ func windowSuite() Suite {
 
 func runWindow(ctx context.Context, l *life, found *findings) error {
 	return following(ctx, l, Window, found, func(s, from *server) (map[string]float64, error) {
-		got, values, err := followed(ctx, l, s, from, lengthOf(l.options.Window))
+		got, values, err := follow(ctx, l, s, from, lengthOf(l.options.Window))
 		if err == nil {
 			values[blocks] = float64(got.last - got.first)
 		}

@@ -104,7 +104,7 @@ func (c *Child) follow() {
 		}
 	}
 	c.last, c.lost = probe.ReadEnded(c.cmd.Process.Pid)
-	c.watcher.Samples = append(c.watcher.Samples, c.watcher.sampled(c.last))
+	c.watcher.Samples = append(c.watcher.Samples, c.watcher.sample(c.last))
 	c.err = c.cmd.Wait()
 }
 

@@ -109,7 +109,7 @@ func (w *Watcher) Sample() error {
 	if p.Start.Sub(w.first.Start).Abs() > time.Minute/2 {
 		return ErrOther
 	}
-	s := w.sampled(p)
+	s := w.sample(p)
 	w.Peak = max(w.Peak, p.PeakSize)
 	if err := w.around(&s); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (w *Watcher) Sample() error {
 	return nil
 }
 
-func (w *Watcher) sampled(p probe.Process) record.Sample {
+func (w *Watcher) sample(p probe.Process) record.Sample {
 	return record.Sample{
 		Seconds: time.Since(w.Began).Seconds(),
 		User:    (p.User - w.first.User).Seconds(), System: (p.System - w.first.System).Seconds(),

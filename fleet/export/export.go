@@ -61,7 +61,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, errors.New("no ledger is named"))
 	}
 	if o.RowGroup < 0 || o.Held < 0 {
-		errs = append(errs, errors.New("what is held in memory cannot be less than nothing"))
+		errs = append(errs, errors.New("--row-group-mb and --memory-mb must not be negative"))
 	}
 	return errors.Join(append(errs, o.Stream.Validate())...)
 }

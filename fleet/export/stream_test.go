@@ -267,7 +267,7 @@ func TestADamagedStreamIsAnError(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	err := (&Options{Held: -1}).Validate()
-	for _, want := range []string{"no folder", "no ledger", "less than nothing", "no NATS server"} {
+	for _, want := range []string{"no folder", "no ledger", "must not be negative", "no NATS server"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing: %v", want, err)
 		}

@@ -31,7 +31,7 @@ func TestWrongUseOfExport(t *testing.T) {
 		"no folder":             {"--ledger", "test", "--fleet-server", "nats://127.0.0.1:1"},
 		"no ledger":             {"--parquet", t.TempDir(), "--ledger", "other", "--fleet-server", "nats://127.0.0.1:1"},
 		"no NATS server":        {"--parquet", t.TempDir(), "--ledger", "test"},
-		"less than nothing":     {"--parquet", t.TempDir(), "--ledger", "test", "--fleet-server", "nats://127.0.0.1:1", "--memory-mb", "-1"},
+		"must not be negative":  {"--parquet", t.TempDir(), "--ledger", "test", "--fleet-server", "nats://127.0.0.1:1", "--memory-mb", "-1"},
 		"the fleet's name \"a ": {"--parquet", t.TempDir(), "--ledger", "test", "--fleet-server", "nats://127.0.0.1:1", "--fleet-name", "a b"},
 	} {
 		c := Command(ledgers()...)

@@ -12,7 +12,7 @@ func (m *Member) Append(w *exposition.Writer, head uint64) {
 	if m == nil {
 		return
 	}
-	w.Metric("tarn_fleet_info", exposition.Gauge, "The fleet of this process, and its part in it; always 1")
+	w.Metric("tarn_fleet_info", exposition.Gauge, "Fleet and role of this process; always 1")
 	if m.follower == nil {
 		w.Sample(1, "fleet", m.Name(), "role", "node")
 		w.Gauge("tarn_fleet_publishes", "1 for the node that publishes, 0 for one that stands by", m.publishes())
@@ -24,7 +24,7 @@ func (m *Member) Append(w *exposition.Writer, head uint64) {
 	if heard.IsZero() {
 		heard = m.opened
 	}
-	w.Gauge("tarn_fleet_silence_seconds", "Time since this replica has heard of a node that publishes",
+	w.Gauge("tarn_fleet_silence_seconds", "Time since the last message from a publishing node",
 		time.Since(heard).Seconds())
 	w.Gauge("tarn_fleet_behind_blocks", "Blocks that this replica is behind the node that publishes",
 		float64(max(lag.Publisher.Head.Revision, head)-head))

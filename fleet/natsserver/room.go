@@ -24,8 +24,8 @@ func (s *Server) tend() {
 			return
 		case why := <-s.failed:
 			s.o.Log.Error("The fleet's NATS server cannot write: replicas get nothing new. Make room on the disk; "+
-				"the server goes on by itself then", "folder", s.o.Dir, "bytes", s.o.Room, "error", why)
-			if !s.again() {
+				"the server then continues by itself", "folder", s.o.Dir, "bytes", s.o.Room, "error", why)
+			if !s.restart() {
 				return
 			}
 			s.o.Log.Info("The fleet's NATS server goes on", "folder", s.o.Dir)
@@ -33,8 +33,8 @@ func (s *Server) tend() {
 	}
 }
 
-// again starts the server again as soon as there is room. It returns false if the server is to end before that.
-func (s *Server) again() bool {
+// restart starts the server again as soon as there is room. It returns false if the server is to end before that.
+func (s *Server) restart() bool {
 	listen := s.o.Listen
 	if listen != "" { // a port that the system chose stays: others know it
 		if a, ok := s.now().Addr().(*net.TCPAddr); ok {

@@ -59,7 +59,7 @@ func (p *Publisher) answer(ctx context.Context, conn *nats.Conn) error {
 		}
 		places, answer := asks, p.Answers.Ask
 		if m.Header.Get(headerReads) != "" {
-			places, answer = reads, limited(p.Answers.Read)
+			places, answer = reads, limit(p.Answers.Read)
 		}
 		if answer == nil {
 			answer = nobody
@@ -87,8 +87,8 @@ func (p *Publisher) answer(ctx context.Context, conn *nats.Conn) error {
 // nobody answers for a node that answers nothing.
 func nobody(context.Context, string, []byte) (int, []byte) { return http.StatusNotFound, nil }
 
-// limited refuses answers that are too long for who reads.
-func limited(answer Answerer) Answerer {
+// limit refuses answers that are too long for who reads.
+func limit(answer Answerer) Answerer {
 	if answer == nil {
 		return nil
 	}
@@ -134,7 +134,7 @@ var (
 	// ErrNoAnswer says that no node of the fleet has answered.
 	ErrNoAnswer = errors.New("no node of the fleet answers")
 	// ErrUnreachable says that no node of the fleet can be reached. It comes with ErrNoAnswer.
-	ErrUnreachable = errors.New("none can be reached")
+	ErrUnreachable = errors.New("no node of the fleet can be reached")
 )
 
 // Ask has a node of the fleet answer a request, until ctx ends or for a minute. Where too many are being answered the

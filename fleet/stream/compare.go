@@ -142,7 +142,7 @@ func (f *Follower) compareOnDemand() error {
 			}
 			return
 		}
-		f.verify.announced(&nodesRows{at: c.Block, sum: *c.RowsSum, told: func(own *fleet.RowsSum, err error) {
+		f.verify.compareAnnounced(&nodesRows{at: c.Block, sum: *c.RowsSum, told: func(own *fleet.RowsSum, err error) {
 			verdict := Verdict{Member: f.about, Block: c.Block}
 			verdict.Head = f.Lag().Applied
 			if err != nil {

@@ -160,13 +160,13 @@ func TestAReplicaThatWasNotAtTheBlockSaysSo(t *testing.T) {
 			wait time.Duration
 			want []error
 		}{
-			{func() { v.announced(at(4)) }, forkTime / 2, nil},
+			{func() { v.compareAnnounced(at(4)) }, forkTime / 2, nil},
 			{func() {}, forkTime, []error{errNotThere}},
-			{func() { v.announced(at(7)) }, 10 * forkTime, nil}, // it may come
+			{func() { v.compareAnnounced(at(7)) }, 10 * forkTime, nil}, // it may come
 			{func() { v.applied(fleet.Point{Revision: 8}) }, forkTime, []error{errNotThere}},
-			{func() { v.announced(at(9)); v.announced(at(10)) }, 0, []error{errNotThere}},
+			{func() { v.compareAnnounced(at(9)); v.compareAnnounced(at(10)) }, 0, []error{errNotThere}},
 			{end, 0, []error{errNotThere}},
-			{func() { v.announced(at(11)) }, 0, []error{errNotFollowing}},
+			{func() { v.compareAnnounced(at(11)) }, 0, []error{errNotFollowing}},
 		} {
 			step.do()
 			time.Sleep(step.wait)
@@ -221,7 +221,7 @@ func TestViewsAreHeldForComparisons(t *testing.T) {
 	v.applied(point(2001))
 	views(0, mostNamed)
 	got := make(chan error, 1)
-	v.announced(&nodesRows{at: point(2000), told: func(_ *fleet.RowsSum, err error) { got <- err }})
+	v.compareAnnounced(&nodesRows{at: point(2000), told: func(_ *fleet.RowsSum, err error) { got <- err }})
 	if err := <-got; err != nil {
 		t.Error(err)
 	}

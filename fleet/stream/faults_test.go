@@ -250,7 +250,7 @@ func TestAnotherChainHasTheName(t *testing.T) {
 	defer turn.stop() // before the stores are closed
 	turn.run(NewPublisher(PublisherOptions{Options: o, Source: one}).Run)
 	one.feed(t, newScript(r, 6000, 0), 0, "a line",
-		func() bool { return log.count("A new line of the fleet's stream begins") == 1 })
+		func() bool { return log.count("The fleet's stream starts again, with a new snapshot") == 1 })
 	turn.stop()
 	g := newGroup(t)
 	defer g.stop() // before the stores are closed
@@ -263,7 +263,7 @@ func TestAnotherChainHasTheName(t *testing.T) {
 		}
 	}
 	other.feed(t, strange, 0, "the reason why it does not publish",
-		func() bool { return log.count("the fleet has another chain") > 0 })
+		func() bool { return log.count("the fleet of this name has another chain") > 0 })
 }
 
 // A server that says it is there, and gives nothing of what it has got or should have: the replica asks anew.

@@ -159,7 +159,7 @@ func (f *Follower) listen(ctx context.Context, watch func(context.Context) error
 
 // watch hears what the publisher says of itself.
 func (f *Follower) watch(ctx context.Context) error {
-	return f.watchKey(ctx, f.leaseBucket(), leaseKey, f.heard)
+	return f.watchKey(ctx, f.leaseBucket(), leaseKey, f.noteStatus)
 }
 
 // watchKey hears of a key's values; live is of one that was written after the watch had begun.

@@ -7,9 +7,9 @@ import (
 	"tarn/fleet"
 )
 
-// heard notes what the publisher says of itself. What was there before this replica listened does not say that
+// noteStatus notes what the publisher says of itself. What was there before this replica listened does not say that
 // somebody publishes: a server whose clock was set back keeps the word of one that is gone.
-func (f *Follower) heard(text []byte, live bool) {
+func (f *Follower) noteStatus(text []byte, live bool) {
 	var p Publishing
 	if json.Unmarshal(text, &p) != nil {
 		return // whoever wrote it is no publisher

@@ -131,7 +131,7 @@ func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetS
 		if held, err = take(ctx, place, func() Publishing { return p.about(0) }); err != nil {
 			return err
 		}
-		if behind, err := p.behind(ctx, js); behind != nil || err != nil { // it stood by for long
+		if behind, err := p.missingTip(ctx, js); behind != nil || err != nil { // it stood by for long
 			held.giveUp()
 			held = nil
 			if err != nil {
@@ -167,14 +167,14 @@ func (p *Publisher) lead(ctx context.Context, conn *nats.Conn, js jetstream.JetS
 // awaitHead waits until this node is where the stream ends: while one that is behind publishes, replicas stand still.
 func (p *Publisher) awaitHead(ctx context.Context, js jetstream.JetStream) error {
 	for said := false; ; pause(ctx, retryAfter) {
-		behind, err := p.behind(ctx, js)
+		behind, err := p.missingTip(ctx, js)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil || behind == nil:
 			return err
 		case !said:
-			p.log.Info("This node publishes to the fleet no sooner than it has the block at which the stream ends",
+			p.log.Info("This node does not publish yet: it first needs the block at which the stream ends",
 				"fleet", p.Name,
 				"block", behind.Revision)
 			said = true
@@ -182,8 +182,8 @@ func (p *Publisher) awaitHead(ctx context.Context, js jetstream.JetStream) error
 	}
 }
 
-// behind is the block at which the stream ends, nil if this node has it, or has come as far on another branch.
-func (p *Publisher) behind(ctx context.Context, js jetstream.JetStream) (*fleet.Point, error) {
+// missingTip is the block at which the stream ends, nil if this node has it, or has come as far on another branch.
+func (p *Publisher) missingTip(ctx context.Context, js jetstream.JetStream) (*fleet.Point, error) {
 	moves, err := js.Stream(ctx, p.movesStream())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil

@@ -101,7 +101,7 @@ func (o *Options) Validate() error {
 		wrong("%d copies of the stream: 1 to 5 are expected", o.Copies)
 	}
 	if o.KeepFor < 0 || o.KeepBytes < 0 {
-		wrong("what the stream keeps cannot be less than nothing")
+		wrong("the time and the size that the stream keeps must not be negative")
 	}
 	return errors.Join(errs...)
 }

@@ -162,7 +162,7 @@ func (t *turn) begin(ctx context.Context, end tail, why error) error {
 		t.at = s.Point
 		t.line.Store(line)
 		t.next = time.Now().Add(t.SnapshotEvery)
-		t.log.Info("A new line of the fleet's stream begins", "fleet", t.Name, "block", s.Point.Revision,
+		t.log.Info("The fleet's stream starts again, with a new snapshot", "fleet", t.Name, "block", s.Point.Revision,
 			"snapshot", s.Bytes)
 		return nil
 	}
@@ -220,8 +220,8 @@ func (t *turn) offer(ctx context.Context, s Snapshot) error {
 }
 
 // errOtherChain says that another chain has the fleet's name.
-var errOtherChain = errors.New("the fleet has another chain: give this node's another name, or delete what the " +
-	"servers keep of it")
+var errOtherChain = errors.New("the fleet of this name has another chain: choose another fleet name, or delete " +
+	"the fleet's streams on the NATS servers")
 
 // sameChain tells whether the fleet's snapshots are of this chain.
 func (t *turn) sameChain(ctx context.Context, chain fleet.ID) error {

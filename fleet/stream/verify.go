@@ -122,7 +122,7 @@ func (v *verification) applied(at fleet.Point) {
 	if n != nil && n.at == at {
 		if view := v.view(); view != nil {
 			v.awaited = nil
-			v.begun(view, n)
+			v.compareView(view, n)
 		}
 	}
 	switch {
@@ -219,14 +219,14 @@ func (f *Follower) watchSnapshots(ctx context.Context) error {
 	return f.watchKey(ctx, f.snapshotBucket(), snapshotKey, func(text []byte, _ bool) {
 		var s Snapshot
 		if json.Unmarshal(text, &s) == nil && len(s.Tables) > 0 {
-			f.verify.announced(&nodesRows{at: s.Point, sum: s.RowsSum})
+			f.verify.compareAnnounced(&nodesRows{at: s.Point, sum: s.RowsSum})
 		}
 	})
 }
 
-// announced compares the view of the node's block, if there is one, and gives others back. If the replica has not come
-// that far, it will.
-func (v *verification) announced(n *nodesRows) {
+// compareAnnounced compares the view of the node's block, if there is one, and gives others back. If the replica has not
+// come that far, it will.
+func (v *verification) compareAnnounced(n *nodesRows) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	view := v.take(n.at)
@@ -236,7 +236,7 @@ func (v *verification) announced(n *nodesRows) {
 	case v.replica == nil:
 		n.tell(nil, errNotAlike)
 	case view != nil:
-		v.begun(view, n)
+		v.compareView(view, n)
 	case v.awaited != nil && v.awaited.at == n.at && n.told == nil: // a snapshot that is announced again
 	default:
 		v.await(n)
@@ -270,8 +270,8 @@ func (v *verification) take(at fleet.Point) store.View {
 	return nil
 }
 
-// begun compares a view, which is closed then. The caller holds mu.
-func (v *verification) begun(view store.View, n *nodesRows) {
+// compareView compares a view, which is closed then. The caller holds mu.
+func (v *verification) compareView(view store.View, n *nodesRows) {
 	ctx, differs := v.ctx, v.differs
 	v.busy.Go(func() { v.compare(ctx, view, n, differs) })
 }

@@ -19,7 +19,7 @@ const niceness = 5
 func Run(work func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		elsewhere(work)
+		onOwnThread(work)
 		return
 	}
 	// No unlocking: the thread is of no use to others.
@@ -27,9 +27,9 @@ func Run(work func()) {
 	work()
 }
 
-// elsewhere does some work on another thread than the process's first, which never ends, and whose
+// onOwnThread does some work on another thread than the process's first, which never ends, and whose
 // priority is told for that of the process. The caller is locked to it.
-func elsewhere(work func()) {
+func onOwnThread(work func()) {
 	defer runtime.UnlockOSThread()
 	done := make(chan struct{})
 	go func() {

@@ -62,7 +62,7 @@ func (b *ballot) note() {
 	for i, d := range all {
 		if d.Before != nil {
 			b.c.warn(fmt.Errorf("two records of %s are decided, %x and %x: more than a third of the stake is of "+
-				"validators that cheat, or of nodes that went wrong", describeDecision(d), d.Before, d.Hash))
+				"cheating validators or faulty nodes", describeDecision(d), d.Before, d.Hash))
 		}
 		if len(b.decisions) < noted && (d.Epoch != 0 || i == len(all)-1 || all[i+1].Epoch != 0) {
 			b.decisions = append(b.decisions, d)

@@ -21,11 +21,11 @@ func ignoredKeys() map[string]string {
 	)
 	return map[string]string{
 		"Node.Name": "the name is go-opera's", "Node.Version": "the version is the program's",
-		"Node.USB": "hardware wallets are not spoken to", "Node.NoUSB": "hardware wallets are not spoken to",
-		"Node.SmartCardDaemonPath": "smart cards are not spoken to", "Node.ExternalSigner": "keys of the keystore sign",
+		"Node.USB": "hardware wallets are not supported", "Node.NoUSB": "hardware wallets are not supported",
+		"Node.SmartCardDaemonPath": "smart cards are not supported", "Node.ExternalSigner": "keys of the keystore sign",
 		"Node.GraphQLCors": "there is no GraphQL", "Node.GraphQLVirtualHosts": "there is no GraphQL",
-		"Node.P2P.EnableMsgEvents": "messages are not events", "Node.P2P.Name": "the name is go-opera's",
-		"Node.P2P.DialRatio": protocol, "Node.P2P.NodeDatabase": "it lies in the data folder",
+		"Node.P2P.EnableMsgEvents": "message events are not supported", "Node.P2P.Name": "the name is go-opera's",
+		"Node.P2P.DialRatio": protocol, "Node.P2P.NodeDatabase": "it is in the data folder",
 		"Node.P2P.PrivateKey": "see --nodekey", "Opera.OperaDiscoveryURLs": "peers are found by discovery",
 		"Opera.SnapDiscoveryURLs": "peers are found by discovery", "Opera.Protocol": protocol,
 		"Opera.HeavyCheck": "all processors check", "OperaStore": engines, "LachesisStore": caches, "Lachesis": caches,

@@ -41,7 +41,8 @@ func fleetFlags(c *Config) []Flag {
 		{Name: "fleet.embedded",
 			Help: "Run a NATS server in this process, with its files in the data folder, in the place of " +
 				"--fleet.server", value: toggle(&f.Embedded)},
-		{Name: "fleet.listen", Help: "host:port at which the server of --fleet.embedded listens; empty for nowhere. " +
+		{Name: "fleet.listen", Help: "host:port at which the server of --fleet.embedded listens; empty: no " +
+			"network address. " +
 			"It has no login: use an address that only this machine reaches (127.0.0.1:4222)", value: text(&f.Listen)},
 		{Name: "fleet.credentials", Help: "File of a NATS user's JWT and key (.creds)", value: text(&f.Credentials)},
 		{Name: "fleet.nkey", Help: "File of the seed of a NATS user's nkey", value: text(&f.NKey)},

@@ -31,9 +31,10 @@ func (e *effort) total() time.Duration {
 // damageRemedy adds to the error of files that are not what was written what helps.
 func damageRemedy(err error) error {
 	return fmt.Errorf(
-		"Files of the node are damaged. Test the machine's memory and disk, which may have damaged them. Stop the node; "+
-			"`tarn opera --datadir DIR check` lists all that is damaged. Put chaindata back from a copy, or begin it "+
-			"anew with --genesis FILE or `import datadir`; "+
+		"Files of the node are damaged. Test the machine's memory and disk, which may have damaged them. Stop "+
+			"the node; "+
+			"`tarn opera --datadir DIR check` lists all that is damaged. Restore chaindata from a backup, or "+
+			"rebuild it with --genesis FILE or `import datadir`; "+
 			"a validator keeps its go-opera/emitter: %w", err)
 }
 

@@ -49,12 +49,12 @@ func (l *invocation) console(ctx context.Context) error {
 	}
 	ctx, stop := l.typing(ctx)
 	defer stop()
-	return l.beside(ctx, l.converse)
+	return l.runBeside(ctx, l.converse)
 }
 
 // js executes files beside a node that ends with them.
 func (l *invocation) js(ctx context.Context) error {
-	return l.beside(ctx, func(ctx context.Context, c *console.Console) error {
+	return l.runBeside(ctx, func(ctx context.Context, c *console.Console) error {
 		for _, file := range l.words {
 			if err := c.Execute(ctx, file); err != nil {
 				return fatal{fmt.Errorf("Failed to execute %s: %w", file, err)}
@@ -65,8 +65,8 @@ func (l *invocation) js(ctx context.Context) error {
 	})
 }
 
-// beside runs a node while a console works.
-func (l *invocation) beside(ctx context.Context, work func(context.Context, *console.Console) error) error {
+// runBeside runs a node while a console works.
+func (l *invocation) runBeside(ctx context.Context, work func(context.Context, *console.Console) error) error {
 	return l.running(ctx, func(ctx context.Context, s *rpc.Service) error {
 		client, leave, err := s.Attach()
 		if err != nil {

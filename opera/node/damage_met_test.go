@@ -128,7 +128,7 @@ func TestDamageThatARequestMeetsIsSaid(t *testing.T) {
 			for i, answer := range answersOf(t, n, dir, asked) {
 				switch {
 				case answer == right[i]:
-				case answer == "error: files of this node are damaged; its operator has to see to it":
+				case answer == "error: files of this node are damaged; ask its operator":
 					met++
 				default:
 					t.Errorf("%s %v: %.300s, want %.300s", asked[i].method, asked[i].params, answer, right[i])

@@ -48,7 +48,7 @@ func (n *Node) setAside() {
 		return
 	}
 	if err := n.reserve().Take(); err != nil {
-		n.o.Log.Warn("No room is set aside to save the state at the end", "err", err)
+		n.o.Log.Warn("Could not reserve disk space for the last checkpoint", "err", err)
 	}
 }
 

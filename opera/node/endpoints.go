@@ -156,17 +156,17 @@ func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endp
 		HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
 		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.of.log,
 	})
-	if err := to.server.ServePlain(listener, e.r.of.observed.beside(to), to); err != nil {
+	if err := to.server.ServePlain(listener, e.r.of.observed.withHealth(to), to); err != nil {
 		return nil, err
 	}
 	return to, nil
 }
 
 // StopHTTP ends what is answered over HTTP; that nothing is, is no error.
-func (e *endpoints) StopHTTP() error { return soon(e.stopHTTP) }
+func (e *endpoints) StopHTTP() error { return endSoon(e.stopHTTP) }
 
 // StopWS ends what is answered over WebSocket, in the same way.
-func (e *endpoints) StopWS() error { return soon(e.stopWS) }
+func (e *endpoints) StopWS() error { return endSoon(e.stopWS) }
 
 func (e *endpoints) stopHTTP() error {
 	e.mu.Lock()
@@ -190,9 +190,9 @@ func (e *endpoints) stopWS() error {
 	return was.shut(was.ws.Swap(nil), was != e.http)
 }
 
-// soon waits a short time for an end. The request that asks for it may have come by what
+// endSoon waits a short time for an end. The request that asks for it may have come by what
 // ends, which does so after the answer then.
-func soon(end func() error) error {
+func endSoon(end func() error) error {
 	ended := make(chan error, 1)
 	go func() { ended <- end() }()
 	select {

@@ -97,7 +97,7 @@ func (h *health) still(now time.Time) time.Duration {
 // room looks for places that are full.
 func (h *health) room() error {
 	if s := h.store(); s.Limit > 0 && s.Free < roomLeast {
-		return fmt.Errorf("the state is full: %d MiB of %d MiB are free; start with a larger --db.limit",
+		return fmt.Errorf("the state is nearly full: only %d MiB of %d MiB are free; start with a larger --db.limit",
 			s.Free>>20, s.Limit>>20)
 	}
 	left, err := h.free()
@@ -106,10 +106,10 @@ func (h *health) room() error {
 		return err
 	case err == nil && left < scarce:
 		return fmt.Errorf(
-			"the disk is full: %d MiB are free; no transactions are taken, and no events made, until there is room",
+			"the disk is nearly full: %d MiB are free; no transactions are taken, and no events made, until there is room",
 			left>>20)
 	case err == nil && left < h.least:
-		return fmt.Errorf("the disk is full: %d MiB are free, less than the %d of --datadir.minfreedisk",
+		return fmt.Errorf("the disk is nearly full: %d MiB are free, less than the %d of --datadir.minfreedisk",
 			left>>20, h.least>>20)
 	}
 	return nil

@@ -209,7 +209,7 @@ func (p *player) fills(d *loopdisk.Disk) string {
 	line := p.until("transactions are refused", func(line string) bool {
 		return strings.Contains(line, "the disk of this node is full")
 	})
-	if !strings.Contains(line, "ready the disk is full") {
+	if !strings.Contains(line, "ready the disk is nearly full") {
 		p.t.Errorf("it seems to be ready: %q", line)
 	}
 	since := time.Now()

@@ -16,15 +16,18 @@ import (
 // what they ask for is done, or is always done, which a line says.
 func maintenance() []action {
 	return []action{
-		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*invocation).check},
+		{"check", "Compare the state with its tries, code with its hashes, history with its " +
+			"checksums", (*invocation).check},
 		{"check evm", "The same", (*invocation).check},
 		{"db compact", "Say why there is nothing to compact", (*invocation).compact},
 		{"db heal", "Open the chain as it is after a crash, make blocks again, save", (*invocation).heal},
 		{"db transform", "Say why there is nothing to transform", (*invocation).transform},
-		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*invocation).verifyState},
+		{"snapshot verify-state", "Check all, and that the root is the last state's: " +
+			"[ROOT]", (*invocation).verifyState},
 		{"snapshot traverse-state", "The same: [ROOT]", (*invocation).traverseState},
 		{"snapshot traverse-rawstate", "The same: [ROOT]", (*invocation).traverseState},
-		{"snapshot prune-state", "Show which old states are kept, and which option keeps fewer: [ROOT]", (*invocation).pruneState},
+		{"snapshot prune-state", "Show which old states are kept, and which option keeps fewer: " +
+			"[ROOT]", (*invocation).pruneState},
 	}
 }
 
@@ -64,7 +67,7 @@ func (l *invocation) compare(ctx context.Context, n *Node) (head uint64, counted
 		head = uint64(c.Head().Number)
 		counted, err = c.Check(func(err error) {
 			if wrong++; wrong <= reported {
-				l.log.Error("Not as it should be", "err", err)
+				l.log.Error("The check found an error", "err", err)
 			}
 		}, progress)
 		return err
@@ -73,7 +76,7 @@ func (l *invocation) compare(ctx context.Context, n *Node) (head uint64, counted
 		p.End()
 	}
 	if err == nil && wrong > 0 {
-		err = fmt.Errorf("%d things in %s are not as they should be", wrong, n.dir())
+		err = fmt.Errorf("the check found %d errors in %s", wrong, n.dir())
 	}
 	return head, counted, err
 }
@@ -89,7 +92,8 @@ func (l *invocation) compact(ctx context.Context) error {
 	return l.existing(ctx, func(_ context.Context, n *Node) error {
 		s := n.Store()
 		l.log.Info(
-			"Nothing is to be compacted: freed pages are used again, and libraries compact by themselves; `tarn db "+
+			"There is nothing to compact: the page engine reuses free pages, and the LSM engines compact by "+
+				"themselves; `tarn db "+
 				"convert` makes a smaller copy",
 			"engine", n.o.Engine.Kind, "bytes", s.Size, "used", s.Used)
 		return nil
@@ -182,8 +186,8 @@ func (l *invocation) pruneState(ctx context.Context) error {
 	return l.existing(ctx, func(_ context.Context, n *Node) error {
 		s := n.History().States
 		l.log.Info(
-			"Nothing is to be pruned: the last state stands alone, and old states are files beside it; a start with "+
-				"--gcmode full or --history.states N keeps fewer",
+			"There is nothing to prune: old states are in separate files. To keep fewer old states, start with "+
+				"--gcmode full or --history.states N",
 			"bytes", s.LogBytes+s.Index.RunBytes)
 		return nil
 	})

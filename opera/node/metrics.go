@@ -138,7 +138,7 @@ func (r *beside) append(w *exposition.Writer) {
 		r.peers.Refusals(func(why p2p.Reason, count uint64) { w.Sample(float64(count), "reason", why.String()) })
 		t := r.peers.Taken()
 		w.Metric("tarn_opera_records_total",
-			exposition.Counter, "Votes and records of peers that were taken, beside those of events")
+			exposition.Counter, "Votes and records of peers accepted outside of events")
 		for _, part := range []struct {
 			of    string
 			count uint64
@@ -154,7 +154,7 @@ func (r *beside) append(w *exposition.Writer) {
 	silent := r.validator.silence() != nil
 	w.Whether("tarn_opera_validating", "1 while the node emits events for a validator", r.validator != nil && !silent)
 	w.Whether("tarn_opera_validator_silent",
-		"1 when the node's validator says nothing any more until the next start", silent)
+		"1 if the node's validator has stopped until the next start", silent)
 }
 
 // append appends how far a node is on its way to a later epoch.

@@ -93,9 +93,9 @@ func (o *observed) answer(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "ready\n") //nolint:errcheck // the same
 }
 
-// beside answers questions about health at an address at which something else answers the
+// withHealth answers questions about health at an address at which something else answers the
 // rest.
-func (o *observed) beside(rest http.Handler) http.Handler {
+func (o *observed) withHealth(rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			for _, path := range healthPaths {

@@ -40,7 +40,7 @@ func (l *invocation) node(ctx context.Context) error {
 // running runs a node while something is done beside it. A node that goes over to a later epoch is
 // opened again there, and what is done beside it is begun again.
 func (l *invocation) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
-	defer l.again(ctx)()
+	defer l.absorbSignals(ctx)()
 	defer spareProcessors()()
 	part, err := l.Member(l.replica)
 	if l.replica {
@@ -89,7 +89,7 @@ func (l *invocation) serving(
 	cause := context.Cause(ctx)
 	if errors.Is(cause, chain.ErrGoesOver) {
 		err = errors.Join(err, end())
-		l.log.Info("The chain goes over to a later epoch, whose state has come")
+		l.log.Info("The downloaded state is complete: the chain continues in that epoch")
 		return true, err
 	}
 	if errors.Is(cause, stream.ErrBeginAgain) {
@@ -191,7 +191,10 @@ func (s *services) states() *statesync.Syncer {
 	if !s.Opera.AllowSnapsync {
 		return nil
 	}
-	return statesync.New(statesync.Options{Notice: func(err error) { s.log.Warn("A peer is left", "err", err) }})
+	return statesync.New(statesync.Options{Notice: func(err error) {
+		s.log.Warn("A peer is "+
+			"disconnected", "err", err)
+	}})
 }
 
 // leavePeers ends the connections to peers, if there are any. Those that the node was told of are
@@ -211,7 +214,7 @@ func (l *invocation) remember() {
 	}
 	path := filepath.Join(l.Node.DataDir, "chaindata", "preset")
 	if err := vfs.WriteDurably(vfs.OS, path, []byte(l.Run.Preset)); err != nil {
-		l.log.Warn("The preset is not kept", "err", err)
+		l.log.Warn("The preset could not be saved", "err", err)
 	}
 }
 

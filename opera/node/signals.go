@@ -9,11 +9,11 @@ import (
 	"tarn/lifecycle"
 )
 
-// again says of each signal after the one that ended ctx that the node is stopping already,
+// absorbSignals says of each signal after the one that ended ctx that the node is stopping already,
 // until the function that it returns is called. Without it a second signal would end the
 // process in the middle of saving: nothing would be lost, but the next start would have to
 // make the last blocks again.
-func (l *invocation) again(ctx context.Context) func() {
+func (l *invocation) absorbSignals(ctx context.Context) func() {
 	// Nobody reads held. While it is registered the process outlives signals, also between
 	// the end of ctx and the moment when later is registered.
 	held, later := make(chan os.Signal, 1), make(chan os.Signal, 1)

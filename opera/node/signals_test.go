@@ -24,7 +24,7 @@ func TestANodeThatStopsOutlivesFurtherSignals(t *testing.T) {
 	said := make(heard, 1000)
 	l := &invocation{services: services{log: slog.New(slog.NewTextHandler(said, nil))}}
 	ctx, cancel := context.WithCancel(context.Background())
-	stop := l.again(ctx)
+	stop := l.absorbSignals(ctx)
 	defer func() {
 		// A signal that was sent twice may still be on its way, and would end the tests.
 		late := make(chan os.Signal, 1)

@@ -14,7 +14,7 @@ import (
 
 // Exported is the ledger's part of an export: rows of the blocks that a fleet's nodes publish.
 func Exported() export.Ledger {
-	return export.NewLedger(Ledger, func(log uint8) bool { return log == recordTold }, exported)
+	return export.NewLedger(Ledger, func(log uint8) bool { return log == recordTold }, exportRows)
 }
 
 // exportedBlock is a row of the table blocks.
@@ -74,8 +74,8 @@ func (t exportedTransaction) Size() int64 {
 	return n
 }
 
-// exported makes the rows of a block.
-func exported(b *fleet.Block, block func(exportedBlock) error, transaction func(exportedTransaction) error) error {
+// exportRows makes the rows of a block.
+func exportRows(b *fleet.Block, block func(exportedBlock) error, transaction func(exportedTransaction) error) error {
 	told, err := decodeTold(b)
 	if err != nil {
 		return err

@@ -263,7 +263,7 @@ func TestARecordThatIsNoBlockIsNotExported(t *testing.T) {
 			found = true
 			change(x)
 			b.Records = []fleet.Record{{Log: recordTold, Data: []byte(encode(t, x))}}
-			err = exported(&b, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
+			err = exportRows(&b, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
 			if !errors.Is(err, fleet.ErrDamaged) {
 				t.Errorf("%s: %v", name, err)
 			}

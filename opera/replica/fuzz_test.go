@@ -39,7 +39,7 @@ func FuzzExported(f *testing.F) {
 		if rlp.DecodeBytes(data, told) == nil {
 			b.Revision, b.ID = uint64(told.Number), fleet.ID(told.Block.ID)
 		}
-		err := exported(b, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
+		err := exportRows(b, func(exportedBlock) error { return nil }, func(exportedTransaction) error { return nil })
 		if err != nil && !errors.Is(err, fleet.ErrDamaged) {
 			t.Fatal(err)
 		}

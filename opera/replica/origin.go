@@ -127,7 +127,7 @@ func (o *Origin) Run(ctx context.Context) {
 		case ctx.Err() != nil || errors.Is(err, state.ErrRootsClosed):
 			return
 		case err != nil: // the line has a gap then, and begins again with a snapshot
-			o.log.Error("The fleet is not told of a block", "block", b.at.Revision, "err", err)
+			o.log.Error("A block was not published to the fleet", "block", b.at.Revision, "err", err)
 			continue
 		}
 		o.line.Add(fleet.Block{Parent: b.parent, Point: b.at, Records: []fleet.Record{record}},

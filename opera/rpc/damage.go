@@ -11,7 +11,7 @@ import (
 
 // What clients get in place of errors of the node's files, which are the operator's and name paths.
 var (
-	errDamaged = errors.New("files of this node are damaged; its operator has to see to it")
+	errDamaged = errors.New("files of this node are damaged; ask its operator")
 	errFiles   = errors.New("the node cannot use one of its files; its log says which")
 	errFull    = errors.New("a disk of the node is full; its log says which")
 )

@@ -145,7 +145,7 @@ func (o *older) ask(ctx context.Context, client serve.Client, r *lacking) (answe
 // lackingAnswer is the answer where no other node gives one.
 func lackingAnswer(r *lacking, why error) []byte {
 	text := append(append([]byte(`{"jsonrpc":"2.0","id":`), r.ID...), `,"error":`...)
-	why = &busy{fmt.Errorf("what is older than this node has is not to be had now: %w", why)}
+	why = &busy{fmt.Errorf("this replica does not have data that old, and no node can answer now: %w", why)}
 	return append(appendError(text, why), '}')
 }
 

@@ -321,7 +321,7 @@ func (e ethSender) Resend(
 		if gas != nil && *gas != 0 {
 			a.Gas = gas
 		}
-		return e.again(v, &a, was)
+		return e.signReplacement(v, &a, was)
 	})
 	if err != nil {
 		return common.Hash{}, err
@@ -329,8 +329,8 @@ func (e ethSender) Resend(
 	return tx.Hash(), e.s.options.Pool.Add(tx)
 }
 
-// again signs what replaces a transaction that waits.
-func (e ethSender) again(v *view, a *TransactionArgs, was *types.Transaction) (*types.Transaction, error) {
+// signReplacement signs what replaces a transaction that waits.
+func (e ethSender) signReplacement(v *view, a *TransactionArgs, was *types.Transaction) (*types.Transaction, error) {
 	now := a.transaction()
 	if err := e.s.checkFee(now.GasPrice(), now.Gas()); err != nil {
 		return nil, err

@@ -2,7 +2,9 @@ package lsm_test
 
 import (
 	"encoding/binary"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tarn/store"
@@ -31,7 +33,7 @@ const benchCache = 256 << 20
 // BenchmarkEngine measures the seam's calls on rows of 32-byte keys and 120-byte
 // values that have all been flushed: half of them lie in the row cache.
 func BenchmarkEngine(b *testing.B) {
-	for _, name := range []string{"leveldb", "pebble", "badger"} {
+	for _, name := range slices.Sorted(maps.Keys(libraries)) {
 		b.Run(name, func(b *testing.B) {
 			e, table := benchEngine(b, libraries[name])
 			for _, c := range []struct {

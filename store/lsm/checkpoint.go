@@ -114,7 +114,7 @@ func (e *Engine) run(f *flush) {
 // flush writes the irreversible revision into the base and returns what then
 // lies under the writer: the rows that could be undone, over the new base.
 func (e *Engine) flush(f *flush) (*ground, error) {
-	undone, err := f.undone()
+	undone, err := f.gatherUndone()
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,9 @@ func (e *Engine) flush(f *flush) (*ground, error) {
 	return newGround(base, residue), nil
 }
 
-// undone gathers, for each row that can be undone, what it was at the
+// gatherUndone gathers, for each row that can be undone, what it was at the
 // irreversible revision: the old value of its oldest undo record.
-func (f *flush) undone() (*overlay, error) {
+func (f *flush) gatherUndone() (*overlay, error) {
 	size := int64(0)
 	for _, journal := range f.image.Undo {
 		size += int64(len(journal))

@@ -185,8 +185,8 @@ func (n *node) prefetchCell(i int) {
 	}
 }
 
-// ahead prefetches the leaf after the one that is child i of n.
-func (c *cursor) ahead(n *node, i, by int) {
+// prefetch prefetches the leaf after the one that is child i of n.
+func (c *cursor) prefetch(n *node, i, by int) {
 	if i += by; n.level == 1 && uint(i) < uint(n.count) {
 		prefetch(c.engine.mem.at(n.child(i).page))
 	}
@@ -211,7 +211,7 @@ func (c *cursor) walk(by int) error {
 	if n.level == 0 {
 		return nil
 	}
-	c.ahead(n, c.slots[d], by)
+	c.prefetch(n, c.slots[d], by)
 	if err := c.down(n.child(c.slots[d]), int(n.level)-1, by < 0); err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 // changedRow is a row of a table, by the table's name.
 type changedRow struct{ table, key string }
 
-// changed collects what the store says that its head changed: the value of each row, nil for
+// collectChanges collects what the store says that its head changed: the value of each row, nil for
 // one that is gone.
-func changed(s store.Store) (map[changedRow]*string, error) {
+func collectChanges(s store.Store) (map[changedRow]*string, error) {
 	names := make(map[store.Table]string)
 	for _, t := range s.Tables() {
 		names[t.ID] = t.Name
@@ -69,7 +69,7 @@ func differences(before, after state) map[changedRow]*string {
 }
 
 func (opChanges) do(r *run) error {
-	got, err := changed(r.s)
+	got, err := collectChanges(r.s)
 	switch {
 	case r.m.depth() > 0:
 		return differ(err, store.ErrSessionOpen)
@@ -116,7 +116,7 @@ func changesTold(t *testing.T, e Engine) {
 	x.put("c", "0")
 	want := func(rows string) {
 		t.Helper()
-		got, err := changed(x)
+		got, err := collectChanges(x)
 		x.must(err)
 		var list []string
 		for at, value := range got {
@@ -127,7 +127,7 @@ func changesTold(t *testing.T, e Engine) {
 			t.Fatalf("the head changed %q, should be %q", s, rows)
 		}
 	}
-	_, err := changed(x)
+	_, err := collectChanges(x)
 	wantError(t, "changes without a revision", err, store.ErrNothingToUndo)
 	x.begin()
 	x.put("a", "1") // twice
@@ -140,7 +140,7 @@ func changesTold(t *testing.T, e Engine) {
 	x.put("d", "4") // and gone again
 	x.del("d")
 	x.put("b", "0") // as before
-	_, err = changed(x)
+	_, err = collectChanges(x)
 	wantError(t, "changes in a session", err, store.ErrSessionOpen)
 	x.push()
 	name := x.name(x.rows)
@@ -151,7 +151,7 @@ func changesTold(t *testing.T, e Engine) {
 	want(fmt.Sprintf("%s a %s; %s c gone", name, quote("2"), name))
 	x.checkpoint()
 	x.commit(1)
-	_, err = changed(x)
+	_, err = collectChanges(x)
 	wantError(t, "changes of an irreversible revision", err, store.ErrNothingToUndo)
 }
 

@@ -55,7 +55,7 @@ A second node that follows this one:
     {disk}
 
 {replicas}
-All keys are in {keys}, that of eosio too: for trying things out, not for value.
+All keys are in {keys}, that of eosio too: for tests only: never use these keys for real funds.
 {log}Ctrl-C stops it; the next start goes on from there.
 `
 

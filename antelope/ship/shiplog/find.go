@@ -41,8 +41,8 @@ func (f *file) entryAt(num uint32, at int64) (header, error) {
 	return h, nil
 }
 
-// indexed reads the header of a block's entry where the index says that the entry is.
-func (f *file) indexed(num uint32) (h header, at int64, err error) {
+// readIndexed reads the header of a block's entry where the index says that the entry is.
+func (f *file) readIndexed(num uint32) (h header, at int64, err error) {
 	if at, err = f.position(num); err == nil {
 		h, err = f.entryAt(num, at)
 	}
@@ -56,12 +56,12 @@ func (f *file) header(num uint32) (h header, at int64, err error) {
 	if num < f.first || num >= f.end {
 		return h, 0, ErrNotFound
 	}
-	if h, at, err = f.indexed(num); !errors.Is(err, ErrCorrupt) {
+	if h, at, err = f.readIndexed(num); !errors.Is(err, ErrCorrupt) {
 		return h, at, err
 	}
 	f.mending.Lock()
 	defer f.mending.Unlock()
-	h, at, odd := f.indexed(num) // another may have mended it
+	h, at, odd := f.readIndexed(num) // another may have mended it
 	if !errors.Is(odd, ErrCorrupt) {
 		return h, at, odd
 	}
@@ -90,7 +90,7 @@ func (f *file) after(num uint32) (h header, at int64, err error) {
 		from = num // what is let go does not lead anywhere
 	}
 	for n := num; n > f.first; n-- {
-		h, before, err := f.indexed(n - 1)
+		h, before, err := f.readIndexed(n - 1)
 		if err == nil {
 			from, at = n, before+h.span()
 			break
@@ -129,7 +129,7 @@ func (f *file) before(num uint32) (h header, at int64, err error) {
 		if at, err := f.position(n); err == nil && (at <= 0 || at >= f.size) { // it leads nowhere, at a glance
 			continue
 		}
-		_, at, err := f.indexed(n)
+		_, at, err := f.readIndexed(n)
 		if err == nil {
 			from, end = n, at
 			break

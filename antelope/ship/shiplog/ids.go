@@ -72,7 +72,7 @@ func (x *IDs) ID(num uint32) (id types.Checksum256, ok bool, err error) {
 		if num < f.first || num >= f.end {
 			continue
 		}
-		h, _, err := f.indexed(num)
+		h, _, err := f.readIndexed(num)
 		if errors.Is(err, ErrCorrupt) {
 			return id, false, nil
 		}

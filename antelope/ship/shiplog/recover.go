@@ -287,7 +287,7 @@ func (f *file) instead(h header, size int64) (bool, error) {
 // ensureIndex makes sure that the index has the blocks of a file. Most often it has. Where the
 // log is damaged, the index stays as it is: what it has not is found when it is asked for.
 func (f *file) ensureIndex() error {
-	_, _, odd := f.indexed(f.end - 1)
+	_, _, odd := f.readIndexed(f.end - 1)
 	if !errors.Is(odd, ErrCorrupt) {
 		return odd
 	}

@@ -184,19 +184,19 @@ func (s *scanner) entry() error {
 		return s.resume(fmt.Errorf("its last 8 bytes, at offset %d, say that it begins at %d",
 			s.at+h.span()-trailerBytes, back))
 	}
-	if lost, err := s.instead(h); err != nil || lost {
+	if lost, err := s.skipOrphan(h); err != nil || lost {
 		return err
 	}
 	if number(h.id) != s.num {
-		return s.misnumbered(h)
+		return s.resynchronize(h)
 	}
 	return s.content(h)
 }
 
-// instead passes over an entry of a branch that has lost, and tells whether it was one; one of a block
+// skipOrphan passes over an entry of a branch that has lost, and tells whether it was one; one of a block
 // in the place of others becomes the next. Spring leaves the former where they are and appends the
 // latter; its index leads to the last entry of each block.
-func (s *scanner) instead(h header) (lost bool, err error) {
+func (s *scanner) skipOrphan(h header) (lost bool, err error) {
 	num := number(h.id)
 	if num < s.first || num > s.num {
 		return false, nil
@@ -223,9 +223,9 @@ func (s *scanner) instead(h header) (lost bool, err error) {
 	return true, s.read(span)
 }
 
-// misnumbered goes on with an entry of another block than is expected: either blocks are
+// resynchronize goes on with an entry of another block than is expected: either blocks are
 // missing, or its id is wrong, as the one that follows tells.
-func (s *scanner) misnumbered(h header) error {
+func (s *scanner) resynchronize(h header) error {
 	why := fmt.Sprintf("block %d where %d is expected", number(h.id), s.num)
 	next, err := readHeader(s.log, s.at+h.span(), s.limit)
 	if err != nil && !errors.Is(err, ErrCorrupt) {

@@ -35,8 +35,8 @@ type structure struct {
 	fields            []string
 }
 
-// extended are the fields of a type of Leap's ABI, with more of them.
-func extended(fields []string, more ...string) []string {
+// extend returns the fields of a type of Leap's ABI, with more of them.
+func extend(fields []string, more ...string) []string {
 	return append(fields[:len(fields):len(fields)], more...)
 }
 
@@ -61,12 +61,12 @@ func springStructures() []structure {
 	return []structure{
 		{name: "get_status_request_v1", after: "get_status_request_v0"},
 		{name: "get_status_result_v1", after: "get_status_result_v0",
-			fields: extended(status, "finality_data_begin_block uint32", "finality_data_end_block uint32")},
+			fields: extend(status, "finality_data_begin_block uint32", "finality_data_end_block uint32")},
 		{name: "get_blocks_request_v1", after: "get_blocks_request_v0",
-			fields: extended(request, "fetch_finality_data bool")},
-		{name: "get_blocks_result_v1", after: "get_blocks_result_v0", fields: extended(result, "finality_data bytes?")},
-		{name: "finalizer_authority", fields: extended(authority, "public_key bytes")},
-		{name: "finalizer_authority_with_string_key", fields: extended(authority, "public_key string")},
+			fields: extend(request, "fetch_finality_data bool")},
+		{name: "get_blocks_result_v1", after: "get_blocks_result_v0", fields: extend(result, "finality_data bytes?")},
+		{name: "finalizer_authority", fields: extend(authority, "public_key bytes")},
+		{name: "finalizer_authority_with_string_key", fields: extend(authority, "public_key string")},
 		{name: "finalizer_policy_with_string_key", fields: []string{"generation uint32", "threshold uint64",
 			"finalizers finalizer_authority_with_string_key[]"}},
 		{name: finalityData, fields: []string{

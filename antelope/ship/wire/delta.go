@@ -51,10 +51,10 @@ func (d *Deltas) end(t *table) {
 // create_deltas.cpp).
 func AppendDeltas(b []byte, c *state.Changes) []byte {
 	d := &Deltas{}
-	changed(d, "account", c.Accounts, nil, appendAccount)
-	changed(d, "account_metadata", c.Metadata, metadataDiffers, appendMetadata)
+	appendChanged(d, "account", c.Accounts, nil, appendAccount)
+	appendChanged(d, "account_metadata", c.Metadata, metadataDiffers, appendMetadata)
 	changedKeyed(d, "code", c.Codes, func(b []byte, k state.CodeKey, v *[]byte) []byte { return appendCode(b, k, *v) })
-	changed(d, "contract_table", c.Tables, func(a, b *state.ContractTable) bool { return a.Payer != b.Payer },
+	appendChanged(d, "contract_table", c.Tables, func(a, b *state.ContractTable) bool { return a.Payer != b.Payer },
 		appendTable)
 	changedKeyed(d, "contract_row", c.Rows, appendRow)
 	for i, list := range c.Indices {
@@ -63,22 +63,22 @@ func AppendDeltas(b []byte, c *state.Changes) []byte {
 			return appendIndexRow(b, kind, k.TableKey, r)
 		})
 	}
-	changed(d, "global_property", c.Global, nil, appendGlobal)
-	changed(d, "generated_transaction", c.Deferred, nil, appendDeferred)
-	changed(d, "protocol_state", c.Protocol,
+	appendChanged(d, "global_property", c.Global, nil, appendGlobal)
+	appendChanged(d, "generated_transaction", c.Deferred, nil, appendDeferred)
+	appendChanged(d, "protocol_state", c.Protocol,
 		func(a, b *state.ProtocolState) bool { return !slices.Equal(a.Activated, b.Activated) }, appendProtocol)
-	changed(d, "permission", c.Permissions, nil, appendPermission)
-	changed(d, "permission_link", c.Links, nil, appendLink)
-	changed(d, "resource_limits", c.Limits, limitsDiffer, appendLimits)
-	changed(d, "resource_usage", c.Usages, nil, appendUsage)
-	changed(d, "resource_limits_state", c.ResourceState, resourceStateDiffers, appendResourceState)
-	changed(d, "resource_limits_config", c.ResourceConfig, nil, appendResourceConfig)
+	appendChanged(d, "permission", c.Permissions, nil, appendPermission)
+	appendChanged(d, "permission_link", c.Links, nil, appendLink)
+	appendChanged(d, "resource_limits", c.Limits, limitsDiffer, appendLimits)
+	appendChanged(d, "resource_usage", c.Usages, nil, appendUsage)
+	appendChanged(d, "resource_limits_state", c.ResourceState, resourceStateDiffers, appendResourceState)
+	appendChanged(d, "resource_limits_config", c.ResourceConfig, nil, appendResourceConfig)
 	return d.Append(b)
 }
 
-// changed adds a table whose rows know their keys. A row that was there before and is
+// appendChanged adds a table whose rows know their keys. A row that was there before and is
 // there now is left out unless it differs; a nil differs leaves out none.
-func changed[K comparable, V any](
+func appendChanged[K comparable, V any](
 	d *Deltas, name string, list []state.Change[K, V], differs func(a, b *V) bool, encode func([]byte, *V) []byte,
 ) {
 	t := d.begin(name)

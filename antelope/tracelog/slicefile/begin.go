@@ -147,7 +147,7 @@ func (l recovery) cutUnsure(m *mark) error {
 	}
 	if bytes > 0 {
 		l.o.Logger.Warn(fmt.Sprintf("The node ended before the traces after block %d were saved, and the chain has "+
-			"gone ahead of them: as nothing tells whether they are whole, they are cut off. A replay "+
+			"gone ahead of them: they may be incomplete, so they are removed. A replay "+
 			"(--replay-blockchain) records them", m.head),
 			"folder", l.o.Dir, "bytes", bytes)
 	}

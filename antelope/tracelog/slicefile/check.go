@@ -22,9 +22,9 @@ func fold(id types.Checksum256) uint64 {
 	return max(n, 1)
 }
 
-// consistent is an error unless the traces of a block agree with the index and with each other. The
+// checkConsistent returns an error unless the traces of a block agree with the index and with each other. The
 // format has no checksum: of what actions did nothing else tells.
-func (d *directory) consistent(num uint32, x span, b *wire.Block) error {
+func (d *directory) checkConsistent(num uint32, x span, b *wire.Block) error {
 	switch {
 	case b.Number != num || types.BlockNum(b.ID) != num:
 		return fmt.Errorf("they are of block %d, %s", b.Number, b.ID)

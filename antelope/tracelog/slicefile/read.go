@@ -42,7 +42,7 @@ func (l *Log) Read(num uint32, take func(bytes int64) error) (b *wire.Block, irr
 		b.Read(r)
 		err = r.Err()
 		if err == nil {
-			err = l.consistent(num, x, b)
+			err = l.checkConsistent(num, x, b)
 		}
 		if err != nil {
 			return nil, false, fmt.Errorf("%w: %s: offset %d: the traces of block %d: %w",

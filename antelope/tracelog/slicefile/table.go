@@ -111,7 +111,7 @@ func (d *directory) scanIndex(number uint32, each func(h *wire.Head, at int64) e
 		if err := checkHeader(f); err != nil {
 			return err
 		}
-		end, err = scan(f, indexHeader, size, d.allowed(number, wire.BlockKind, each))
+		end, err = scan(f, indexHeader, size, d.eachAllowed(number, wire.BlockKind, each))
 		return err
 	})
 	return end, err
@@ -121,14 +121,14 @@ func (d *directory) scanIndex(number uint32, each func(h *wire.Head, at int64) e
 // returns where the last whole one ends.
 func (d *directory) scanIDs(number uint32, each func(h *wire.Head, at int64) error) (end int64, err error) {
 	_, err = d.use(d.path(idsPrefix, number, logSuffix), func(f vfs.File, size int64) (err error) {
-		end, err = scan(f, 0, size, d.allowed(number, wire.IDsKind, each))
+		end, err = scan(f, 0, size, d.eachAllowed(number, wire.IDsKind, each))
 		return err
 	})
 	return end, err
 }
 
-// allowed calls each with the entries that a slice may have; others are an error.
-func (d *directory) allowed(
+// eachAllowed calls each with the entries that a slice may have; others are an error.
+func (d *directory) eachAllowed(
 	number uint32, kind wire.Kind, each func(h *wire.Head, at int64) error,
 ) func(h *wire.Head, at int64) error {
 	return func(h *wire.Head, at int64) error {

@@ -143,7 +143,7 @@ func (s *checked) run() error {
 	})
 	if err == nil && gone && s.packedUp {
 		path := l.path(tracesPrefix, s.number, clogSuffix)
-		_, err = l.use(path, func(f vfs.File, size int64) error { return s.packed(f, size, path) })
+		_, err = l.use(path, func(f vfs.File, size int64) error { return s.readPacked(f, size, path) })
 	} else if err == nil && gone && len(s.index) > 0 {
 		s.v.report(logcheck.Finding{Path: s.path(0), Offset: -1,
 			Detail: "the file is missing, and its index is there"})
@@ -179,7 +179,7 @@ func (s *checked) measure() (skip bool, err error) {
 			detail := fmt.Sprintf("the file ends here, and %d bytes were durable", durable)
 			if i == 1 { // it can be made again
 				s.short = &logcheck.Finding{Path: s.path(1), Offset: s.limits[1], Detail: detail}
-			} else if err := s.torn(s.path(i), s.limits[i], detail); err != nil {
+			} else if err := s.reportTorn(s.path(i), s.limits[i], detail); err != nil {
 				return false, err
 			}
 		} else if ours && s.limits[i] > durable {
@@ -220,7 +220,7 @@ func (s *checked) entries(i int, from int64, kind wire.Kind) (list []wire.Entry,
 					s.odd(i, start, err.Error())
 					return nil
 				}
-				return s.torn(path, start, "the last entry is not whole")
+				return s.reportTorn(path, start, "the last entry is not whole")
 			}
 			if err == nil {
 				err = s.belongs(&e, kind)
@@ -276,9 +276,9 @@ func (s *checked) odd(i int, at int64, detail string) {
 	s.v.report(f)
 }
 
-// torn tells of an end that is not whole. A start mends the two newest slices of a folder
+// reportTorn tells of an end that is not whole. A start mends the two newest slices of a folder
 // without a mark.
-func (s *checked) torn(path string, at int64, detail string) error {
+func (s *checked) reportTorn(path string, at int64, detail string) error {
 	v := s.v
 	list := v.l.Slices()
 	f := logcheck.Finding{Path: path, Offset: at, Detail: detail,
@@ -351,8 +351,8 @@ func (v *verifier) forgetMore(number uint32) error {
 	return v.forget()
 }
 
-// packed reads compressed traces.
-func (s *checked) packed(f vfs.File, size int64, path string) error {
+// readPacked reads compressed traces.
+func (s *checked) readPacked(f vfs.File, size int64, path string) error {
 	s.v.count.Files++
 	s.v.count.Bytes += size
 	c, err := clog.NewReader(f, size)
@@ -398,7 +398,7 @@ func (s *checked) traces(r io.Reader, path string) error {
 		at, err := w.next(b.Read)
 		if errors.Is(err, io.EOF) {
 			if k < len(places) && !s.packedUp && !within(places, k, w.off) {
-				return s.torn(path, w.off, fmt.Sprintf("the file has %d blocks, and its index %d", k, len(places)))
+				return s.reportTorn(path, w.off, fmt.Sprintf("the file has %d blocks, and its index %d", k, len(places)))
 			} else if k < len(places) {
 				s.odd(1, -1, fmt.Sprintf("it has %d blocks, and the traces have %d", len(places), k))
 			}
@@ -469,7 +469,7 @@ func (s *checked) resume(
 	detail := fmt.Sprintf("an entry cannot be decoded: %v", why)
 	last := s.wrong == nil && s.short == nil || errors.Is(why, serial.ErrShort)
 	if !there && w.failed == nil && last && !within(places, k, at) {
-		return 0, false, s.torn(path, at, detail)
+		return 0, false, s.reportTorn(path, at, detail)
 	}
 	s.unsure = true
 	s.v.report(logcheck.Finding{Path: path, Offset: at, Detail: detail})

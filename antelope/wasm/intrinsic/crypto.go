@@ -158,7 +158,7 @@ func recoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	to := span(m, s, 3)
 	switch {
 	case sig.Type < types.WebAuthn && len(to) < len(a.scratch):
-		return 0, beyond("write", len(to), max(len(to)-1, 0)) // the type is written by itself
+		return 0, bufferError("write", len(to), max(len(to)-1, 0)) // the type is written by itself
 	case sig.Type >= types.WebAuthn && len(to) < 33:
 		return 0, exception.New(exception.WasmExecutionError,
 			"destination buffer must at least be able to hold an ECC public key")

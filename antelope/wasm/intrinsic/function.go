@@ -170,15 +170,15 @@ func unpackError(r *serial.Reader, length int) error {
 	case thrown != nil:
 		return thrown
 	case errors.Is(err, serial.ErrShort):
-		return beyond("read", length, length-r.Offset())
+		return bufferError("read", length, length-r.Offset())
 	default:
 		return exception.Wrap(exception.FCAssert, err, "unpack")
 	}
 }
 
-// beyond is what nodeos throws for data that ends, or a buffer that is full, with
+// bufferError is what nodeos throws for data that ends, or a buffer that is full, with
 // left bytes to go.
-func beyond(method string, length, left int) error {
+func bufferError(method string, length, left int) error {
 	return exception.New(exception.FCOutOfRange, "${method} datastream of length ${len} over by ${over}",
 		"method", method, "len", length, "over", 1-left)
 }

@@ -83,14 +83,14 @@ func Command(version string) *cobra.Command {
 	own.AddCommand(operadevnet.Command(version))
 	replicas := &cobra.Command{Use: "replica", Short: "Run a replica: it serves the API of a node, from what the node publishes"}
 	replicas.AddCommand(node.Replica(), opera.Replica(version))
-	tarn.AddCommand(replicas, fleettool.Command(exported()...), bench.Command(), dbtool.Command(), node.Command(),
+	tarn.AddCommand(replicas, fleettool.Command(exportLedgers()...), bench.Command(), dbtool.Command(), node.Command(),
 		node.Tools(), node.SpringTools(),
 		node.TraceTools(), node.HistoryTools(), own, opera.Command(version))
 	return tarn
 }
 
-// exported are the ledgers whose blocks can be exported, by the programs whose nodes publish them.
-func exported() []fleettool.Ledger {
+// exportLedgers are the ledgers whose blocks can be exported, by the programs whose nodes publish them.
+func exportLedgers() []fleettool.Ledger {
 	return []fleettool.Ledger{
 		{Program: "nodeos", Ledger: antelopereplica.Exported()},
 		{Program: "opera", Ledger: operareplica.Exported()},

@@ -58,7 +58,7 @@ An EVM chain of your own makes a block of each transaction within a second.
 JSON-RPC: http://{http} and ws://{http}, chain id 4003
 {page}
 
-The account that has everything; the node signs for it too:
+The account that owns all FTM; the node signs for it too:
 
   address  {address}
   key      {key}
@@ -85,7 +85,7 @@ A second node that follows this one:
     --datadir.minfreedisk 0 --http --http.port 18645
 
 {replicas}
-The key is that of every fakenet, everybody knows it: for trying things out, not for value.
+The key is that of every fakenet, everybody knows it: for tests only: never use these keys for real funds.
 {log}Ctrl-C stops it; the next start goes on from there.
 `
 
