@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -26,10 +27,13 @@ type memory struct {
 	logs     []*types.Log
 	warm     map[common.Address]bool
 	warmSlot map[slotOf]bool
+	err      error // see SubRefund
 
 	// What has happened, for tests that want to know what they reached.
 	destructed, created, codes int
 }
+
+var errRefund = errors.New("the refund counter falls below zero")
 
 type slotOf struct {
 	address common.Address
@@ -180,9 +184,13 @@ func (m *memory) setRefund(to uint64) {
 }
 
 func (m *memory) AddRefund(by uint64) { m.setRefund(m.refund + by) }
+
+// SubRefund of more than there is ends a go-opera, and is an error of the block here. EvmWriter clears slots
+// without a refund; a contract that sets such a slot again in the same transaction gives one back.
 func (m *memory) SubRefund(by uint64) {
 	if by > m.refund {
-		panic("the refund counter falls below zero")
+		m.err = errRefund
+		return
 	}
 	m.setRefund(m.refund - by)
 }
@@ -297,7 +305,7 @@ func (m *memory) AddLog(l *types.Log) {
 }
 
 func (m *memory) TxLogs() []*types.Log                  { return m.logs }
-func (m *memory) Error() error                          { return nil }
+func (m *memory) Error() error                          { return m.err }
 func (m *memory) AddPreimage(common.Hash, []byte)       {}
 func (m *memory) Witness() *stateless.Witness           { return nil }
 func (m *memory) AccessEvents() *gethstate.AccessEvents { return nil }

@@ -40,7 +40,7 @@ func (s *scene) edge(b *sceneBlock, sender int, o offer) Tx {
 		tx := s.sign(config.ChainID, sender, o)
 		now := s.now
 		s.now = now.copy()
-		used := s.run(b.header, tx)
+		used, _ := s.run(b.header, tx)
 		s.now = now
 		// A tenth of the rest was burnt: used = need + (gas - need)/10.
 		if need := used - (o.gas-min(o.gas, used))/9; used > 0 && need > least && need <= o.gas {

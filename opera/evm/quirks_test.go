@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -12,6 +13,7 @@ import (
 
 	"tarn/opera/evm/evmtest"
 	"tarn/opera/inter"
+	"tarn/opera/state"
 )
 
 // still is a scene of one London block whose transactions are given by hand.
@@ -239,5 +241,24 @@ func TestQuirksAreGoOperas(t *testing.T) {
 				t.Fatalf("%v\n%s", err, difference(ours.words(), j.ask(s.words(true)).State))
 			}
 		})
+	}
+}
+
+// EvmWriter clears a slot without a refund. A contract that sets the slot again in the same transaction takes a
+// refund back that nobody got: that ends a go-opera, and is an error of the block here.
+func TestARefundBelowZeroIsAnErrorOfTheBlock(t *testing.T) {
+	s := still(func(s *scene) {
+		code := append(through(vm.CALL, WriterAddress), byte(vm.PUSH1), 5, byte(vm.PUSH1), 1, byte(vm.SSTORE))
+		s.has(DriverAddress, code).storage[common.BytesToHash([]byte{1})] = common.BytesToHash([]byte{7})
+	}, func(s *scene) []Tx {
+		clear := asks(0x39e503ab, DriverAddress[:], []byte{1}, []byte{0})
+		return []Tx{s.sends(0, &DriverAddress, new(big.Int), clear)}
+	})
+	for name, on := range map[string]State{"memory": s.state.copy(), "opera/state": state.NewBlock(s.state.hashKeys())} {
+		b := NewBlock(s.blocks[0].header, on, NewAnalyses(1<<20))
+		if _, err := b.Execute(s.blocks[0].steps[0], nil); err == nil || !strings.Contains(err.Error(), "refund") {
+			t.Errorf("%s: %v", name, err)
+		}
+		b.Close()
 	}
 }

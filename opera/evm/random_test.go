@@ -3,6 +3,7 @@ package evm
 import (
 	"cmp"
 	"crypto/ecdsa"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -58,10 +59,14 @@ func newScene(seed uint64) *scene {
 		s.ids = append(s.ids, inter.EventID(crypto.Keccak256Hash([]byte{byte(i), byte(i >> 8)})))
 	}
 	for i := range 1 + s.IntN(3) {
-		s.block(inter.BlockNumber(first + uint64(i)))
+		if !s.block(inter.BlockNumber(first + uint64(i))) {
+			return s
+		}
 	}
 	for range s.IntN(4) {
-		s.calls = append(s.calls, s.call())
+		if m := s.call(); s.bears(&m) {
+			s.calls = append(s.calls, m)
+		}
 	}
 	return s
 }
@@ -197,8 +202,9 @@ func (s *scene) leaveAccount(address common.Address) {
 }
 
 // block makes a block of transactions, executing them as it goes to know where the
-// nonces are and what gas is needed.
-func (s *scene) block(number inter.BlockNumber) {
+// nonces are and what gas is needed. It returns false where the next transaction would end a go-opera: the
+// scene ends before it.
+func (s *scene) block(number inter.BlockNumber) bool {
 	config := ChainConfig(network, s.upgrades)
 	h := Header{
 		Number: number, Time: inter.Timestamp(1_600_000_000_000_000_000 + s.Uint64N(1e12)), Config: config,
@@ -214,24 +220,41 @@ func (s *scene) block(number inter.BlockNumber) {
 	for i := range b.steps {
 		for range 1 + s.IntN(4) {
 			tx := s.tx(b, i > 0 && i == len(b.steps)-1)
-			b.steps[i] = append(b.steps[i], tx)
-			s.run(h, tx)
+			times := 1
 			if s.Chance(5) && !IsInternal(tx.Transaction) {
-				b.steps[i] = append(b.steps[i], tx) // again
-				s.run(h, tx)
+				times = 2
+			}
+			for range times {
+				if _, borne := s.run(h, tx); !borne {
+					return false
+				}
+				b.steps[i] = append(b.steps[i], tx)
 			}
 		}
 	}
+	return true
 }
 
-// run executes a transaction on the scene's running state and returns what it used.
-func (s *scene) run(h Header, tx Tx) uint64 {
+// run executes a transaction on the scene's running state. It returns what it used, and whether a go-opera
+// bears it.
+func (s *scene) run(h Header, tx Tx) (used uint64, borne bool) {
 	b := NewBlock(h, s.now, NewAnalyses(1<<20))
 	defer b.Close()
-	if _, err := b.Execute([]Tx{tx}, nil); err != nil {
+	_, err := b.Execute([]Tx{tx}, nil)
+	if err != nil && !errors.Is(err, errRefund) {
 		panic(err)
 	}
-	return b.GasUsed()
+	return b.GasUsed(), err == nil
+}
+
+// bears tells whether a go-opera bears a call on the state after the blocks.
+func (s *scene) bears(m *Message) bool {
+	on := s.now.copy()
+	on.begin()
+	b := NewBlock(s.blocks[len(s.blocks)-1].header, on, NewAnalyses(1<<20))
+	defer b.Close()
+	_, err := b.Call(m)
+	return !errors.Is(err, errRefund)
 }
 
 // id is the scene's BLOCKHASH.

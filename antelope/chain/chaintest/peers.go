@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -25,6 +26,7 @@ type Peers struct {
 	Blocks  []*types.SignedBlock // all that were made, each after the one that it follows
 
 	makers    []*Maker
+	newest    []*types.SignedBlock // that each has put into its fork database
 	names     []types.Name
 	watermark []uint32 // highest number that each has produced
 	group     []int    // peers of one group see each other
@@ -46,7 +48,7 @@ func NewPeers(count int, seed uint64, open func() (store.Store, error)) (*Peers,
 	}
 	p := &Peers{
 		byID: make(map[types.Checksum256]*types.SignedBlock), random: rand.New(rand.NewPCG(seed, 1)),
-		set: set, watermark: make([]uint32, count), group: make([]int, count),
+		set: set, watermark: make([]uint32, count), group: make([]int, count), newest: make([]*types.SignedBlock, count),
 	}
 	for i := range count {
 		st, err := open()
@@ -57,6 +59,7 @@ func NewPeers(count int, seed uint64, open func() (store.Store, error)) (*Peers,
 		if err != nil {
 			return nil, err
 		}
+		m.Chain.Subscribe(chain.Hooks{AcceptedHeader: func(b *consensus.BlockState) { p.newest[i] = b.Block }})
 		p.makers = append(p.makers, m)
 		p.names = append(p.names, types.N("peer"+string(rune('a'+i))))
 	}
@@ -234,7 +237,14 @@ func (p *Peers) produce(i int) (*types.SignedBlock, error) {
 	if err := p.fill(m); err != nil {
 		return nil, err
 	}
-	return m.EndBlock()
+	b, err := m.EndBlock()
+	if !exception.Is(err, exception.ForkDatabase) {
+		return b, err
+	}
+	// The first block of a shorter schedule may know less to be irreversible than the one before it, and then
+	// stays a branch. The producer has it, and tells it to the others, all the same.
+	_, err = c.AbortBlock()
+	return p.newest[i], err
 }
 
 // retire executes the deferred transactions that are due.
