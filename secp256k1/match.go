@@ -5,8 +5,9 @@ import "github.com/consensys/gnark-crypto/ecc/secp256k1/fr"
 // Claim is a signature of which one guesses by whom it is.
 type Claim struct {
 	Signature
-	Key   *Multiples
-	Right bool // the key is the one that the signature's recovery finds
+	Key    *Multiples
+	Either bool // the signature says nothing of the parity of y: both are right
+	Right  bool // the key is the one that the signature's recovery finds
 }
 
 // Matcher checks claims. Not for concurrent use.
@@ -59,5 +60,5 @@ func (m *Matcher) expand(claims []Claim, inverses []fr.Element, generator *Multi
 // is tells whether a point is that of the signature.
 func (c *Claim) is(p *point) bool {
 	var x element
-	return x.read(c.R[:]) && p.x == x && p.y.parity() == c.Odd
+	return x.read(c.R[:]) && p.x == x && (c.Either || p.y.parity() == c.Odd)
 }

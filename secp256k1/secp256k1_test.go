@@ -79,12 +79,19 @@ func TestAClaimIsRightWhenRecoveryFindsTheKey(t *testing.T) {
 			if r.IntN(16) == 0 {
 				claims[i].Key = keys[r.IntN(len(keys))].multiples
 			}
+			claims[i].Either = r.IntN(4) == 0
 		}
 		m.Match(claims, generator)
 		for i := range claims {
 			c := &claims[i]
 			found, ok := recoverKey(&c.Signature)
 			want := ok && found == keyOf(keys, c.Key)
+			if c.Either && !want && c.Odd <= 1 { // or the other parity finds it
+				other := c.Signature
+				other.Odd ^= 1
+				found, ok = recoverKey(&other)
+				want = ok && found == keyOf(keys, c.Key)
+			}
 			if c.Right && !want {
 				t.Fatalf("claim %d of %d: %+v is said to be of %x, recovery says %x %v",
 					i, len(claims), c.Signature, keyOf(keys, c.Key), found, ok)

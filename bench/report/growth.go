@@ -28,6 +28,7 @@ type growthCurve struct {
 	suite   record.Suite // of the newest run
 	metric  record.Metric
 	scale   scale
+	apart   bool                // its values are so far from each other that each is written in a unit of its own
 	labels  []string            // of the subjects
 	columns [][]record.Estimate // of each subject, for each point
 }
@@ -38,13 +39,13 @@ type growthCurve struct {
 func (g Growth) Tables(metric string) (all []figures.Table) {
 	for _, c := range g.curves(metric) {
 		t := figures.Table{Title: c.title() + ", by " + g.Option, How: c.how(), Head: append([]string{g.Option}, c.labels...)}
-		if c.scale.unit != "" {
-			t.Title = c.title() + " (" + c.scale.unit + "), by " + g.Option
+		if unit := c.scale.unit; unit != "" && !c.apart {
+			t.Title = c.title() + " (" + unit + "), by " + g.Option
 		}
 		for i, p := range g.Points {
 			row := []string{number(p.At)}
 			for _, column := range c.columns {
-				row = append(row, c.scale.text(column[i].Median))
+				row = append(row, c.cell(column[i].Median))
 			}
 			t.Add(row...)
 		}
@@ -92,24 +93,47 @@ func (g Growth) curves(metric string) (all []growthCurve) {
 			continue
 		}
 		for _, m := range chartMetrics(s) {
-			c := growthCurve{suite: s, metric: m, labels: labels(last.Subjects)}
-			greatest, any := 0.0, false
-			for _, x := range last.Subjects {
-				var column []record.Estimate
-				for _, p := range g.Points {
-					e := record.Estimated(p.Run.Values(s.Name, x.Name, m.Key()))
-					if column = append(column, e); e.N > 0 {
-						greatest, any = max(greatest, e.Most), true
-					}
-				}
-				c.columns = append(c.columns, column)
-			}
-			if c.scale = scaleOf(m.Unit, greatest); any {
+			if c, any := g.curve(last, s, m); any {
 				all = append(all, c)
 			}
 		}
 	}
 	return all
+}
+
+// curve is a value of a suite, with the last run's subjects, and false if no run has measured it.
+func (g Growth) curve(last *record.Run, s record.Suite, m record.Metric) (c growthCurve, any bool) {
+	c = growthCurve{suite: s, metric: m, labels: labels(last.Subjects)}
+	least, greatest := math.Inf(1), 0.0
+	for _, x := range last.Subjects {
+		var column []record.Estimate
+		for _, p := range g.Points {
+			e := record.Estimated(p.Run.Values(s.Name, x.Name, m.Key()))
+			if column = append(column, e); e.N > 0 {
+				least, greatest, any = min(least, e.Least), max(greatest, e.Most), true
+			}
+		}
+		c.columns = append(c.columns, column)
+	}
+	c.scale = scaleOf(m.Unit, greatest)
+	c.apart = least > 0 && scaleOf(m.Unit, least) != c.scale
+	return c, any
+}
+
+// cell is a value in a table.
+func (c growthCurve) cell(v float64) string {
+	if !c.apart || math.IsNaN(v) {
+		return c.scale.text(v)
+	}
+	return c.written(v)
+}
+
+// written is a value with its unit.
+func (c growthCurve) written(v float64) string {
+	if !c.apart {
+		return c.scale.written(v)
+	}
+	return scaleOf(c.metric.Unit, math.Abs(v)).written(v)
 }
 
 // title is what the curve shows, with the suite's part.

@@ -101,7 +101,7 @@ var rules = []rule{
 	{"opera/evm", []string{"opera/inter", "internal/..."}},
 	{"opera/eventfile", []string{"opera/inter", "internal/..."}},
 	{"opera/senderrecovery", []string{"secp256k1", "internal/..."}},
-	{"opera/eventcheck", []string{"opera/inter", "opera/senderrecovery", "internal/..."}},
+	{"opera/eventcheck", []string{"opera/inter", "opera/senderrecovery", "secp256k1", "internal/..."}},
 	{"opera/epoch", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis", []string{"opera/inter", "internal/..."}},
 	{"opera/genesis/fakenet", []string{"opera/inter", "opera/genesis", "opera/epoch", "opera/evm", "opera/state", "internal/..."}},

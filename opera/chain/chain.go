@@ -99,9 +99,13 @@ type Chain struct {
 	shown     atomic.Pointer[shown] // of the newest revision
 	fees      fees
 
-	network  Network
-	counted  counted
-	beyond   beyond
+	network Network
+	counted counted
+	beyond  beyond
+
+	// rootsForgotten is whether rows of roots below counted.Roots were looked for since the start.
+	rootsForgotten bool
+
 	frontier atomic.Pointer[Frontier] // that views show
 	block    inter.BlockState         // after the last frame; its root lacks, see root
 	upgrades []inter.UpgradeHeight

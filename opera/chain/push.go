@@ -91,7 +91,7 @@ func (c *Chain) write(b *draft, done *Block, decided inter.Frame, upgrades []int
 		func() error { return c.logs.states.Append(done.changes) },
 		s.Begin,
 		func() error { return c.state.Write(s, done.changes) },
-		func() error { return c.roots.Write(s, done.changes) },
+		func() error { c.roots.Logged(uint64(c.counted.Roots)); return c.roots.Write(s, done.changes) },
 		func() error { return c.logRoots(&at) },
 		func() error { return c.rows.putRecord(s, c.record) },
 		func() error {
@@ -130,5 +130,9 @@ func (c *Chain) logRoots(at *counted) error {
 	if at.Roots == c.counted.Roots {
 		return nil
 	}
-	return c.state.ForgetRoots(c.store, uint64(at.Roots))
+	from := c.counted.Roots
+	if !c.rootsForgotten { // an earlier program has left some
+		from, c.rootsForgotten = 0, true
+	}
+	return c.state.ForgetRoots(c.store, uint64(from), uint64(at.Roots))
 }

@@ -18,6 +18,7 @@ type Verifier struct {
 	chain   *Chain
 	signer  types.Signer
 	senders *senderrecovery.Finder
+	keys    *eventcheck.Keys
 
 	mu         sync.RWMutex
 	signatures *eventcheck.Signatures // of the present epoch
@@ -76,7 +77,8 @@ func (c *Chain) Verifier() *Verifier { return c.verifier }
 
 // newVerifier returns one that knows no epoch.
 func newVerifier(c *Chain) *Verifier {
-	return &Verifier{chain: c, signer: c.Signer(), senders: senderrecovery.New(c.network.ID)}
+	return &Verifier{chain: c, signer: c.Signer(), senders: senderrecovery.New(c.network.ID),
+		keys: eventcheck.NewKeys()}
 }
 
 // enter makes an epoch the present one. Its record may not be in the store yet.
@@ -84,7 +86,7 @@ func (v *Verifier) enter(e *inter.EpochState, last inter.BlockNumber) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.signatures = &eventcheck.Signatures{Epoch: e.Epoch, Profiles: e.Profiles, Signer: v.signer, Senders: v.senders,
-		Past: v.beginning}
+		Keys: v.keys, Past: v.beginning}
 	v.present = eventcheck.Beginning{LastBlock: last, Profiles: e.Profiles}
 }
 

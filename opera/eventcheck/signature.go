@@ -2,7 +2,6 @@ package eventcheck
 
 import (
 	"github.com/ethereum/go-ethereum/core/types"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/opera/inter"
 	"tarn/opera/senderrecovery"
@@ -25,14 +24,10 @@ type Signatures struct {
 	Profiles inter.Profiles         // of its validators
 	Signer   types.Signer           // of transactions
 	Senders  *senderrecovery.Finder // for the signer; nil finds each by itself
+	Keys     *Keys                  // of validators; nil prepares none
 	// Past returns the beginning of an epoch, false if it is not known. Any goroutine may
 	// call it at any time.
 	Past func(inter.Epoch) (Beginning, bool)
-}
-
-// verify tells whether the owner of the key has signed the hash.
-func verify(hash [32]byte, s *inter.Signature, key inter.PublicKey) bool {
-	return key.Type == inter.Secp256k1Key && crypto.VerifySignature(key.Raw, hash[:], s[:])
 }
 
 // Event checks signatures and hashes of an event, and of its transactions, proofs and
@@ -45,7 +40,7 @@ func (s *Signatures) Event(p *inter.Payload) error {
 	if !ok {
 		return ErrAuth
 	}
-	if !verify(p.SigningHash(), &p.Signature, profile.PublicKey) {
+	if !s.Keys.verify(p.SigningHash(), &p.Signature, profile.PublicKey) {
 		return ErrWrongEventSig
 	}
 	for i := range p.Proofs {
@@ -124,7 +119,7 @@ func (s *Signatures) locator(l *inter.SignedLocator, epoch inter.Epoch, unknown 
 		return err
 	case !rightHash():
 		return ErrWrongPayloadHash
-	case !verify(l.Locator.Hash(), &l.Signature, key):
+	case !s.Keys.verify(l.Locator.Hash(), &l.Signature, key):
 		return ErrWrongEventSig
 	}
 	return nil

@@ -130,7 +130,8 @@ type Limits struct {
 	// Executions is how many requests are worked on at once that execute, search or trace; one
 	// for each processor, two at least. Each address has half of them.
 	Executions int
-	// Waiting is how many such requests wait for their turn; 1,024. Each address has a quarter.
+	// Waiting is how many such requests wait for their turn; 4,096. Each address has a quarter, which is as
+	// many as it may have connections. What they hold counts as memory of requests.
 	Waiting int
 	// Trace is how many bytes of JSON a trace may have; 32 MiB.
 	Trace int
@@ -187,7 +188,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.LogBytes, 64<<20)
 	set(&l.Memory, 512<<20)
 	set(&l.Executions, max(2, runtime.GOMAXPROCS(0)))
-	set(&l.Waiting, 1024)
+	set(&l.Waiting, 4096)
 	set(&l.TraceBlocks, 100)
 	return l
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -146,6 +147,14 @@ func (t *Tables) StartRoots(s store.Store, o RootsOptions) (*Roots, error) {
 	return r, nil
 }
 
+// Logged says that the roots of blocks before number are where they stay for good, in a log: they are put into
+// no row any more.
+func (r *Roots) Logged(number uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.roots, func(n uint64, _ common.Hash) bool { return n < number })
+}
+
 // Write puts into the open session what the roots need there: the block's changes until
 // its trie is written, and what has become ready of earlier blocks. If the session is taken
 // back, close the roots and start them anew.
@@ -204,10 +213,11 @@ func (t *Tables) putRoot(s store.Store, number uint64, root common.Hash) error {
 	return s.Put(t.roots, blockKey(number), root[:])
 }
 
-// ForgetRoots deletes the rows of the roots of blocks before number, in the open session:
-// a row a block stays otherwise.
-func (t *Tables) ForgetRoots(s store.Store, number uint64) error {
-	_, err := s.DeleteRange(t.roots, nil, blockKey(number))
+// ForgetRoots deletes the rows of the roots of blocks from one on and before another, in the open session:
+// a row a block stays otherwise. To look for rows of blocks whose rows were deleted before means to pass over all
+// that a store still keeps of them.
+func (t *Tables) ForgetRoots(s store.Store, from, to uint64) error {
+	_, err := s.DeleteRange(t.roots, blockKey(from), blockKey(to))
 	return err
 }
 

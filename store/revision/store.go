@@ -173,10 +173,11 @@ func (s *Store) DeleteRange(t store.Table, from, to []byte) (int, error) {
 		return 0, err
 	}
 	defer c.Close()
-	n := 0
-	ok := c.First()
-	if len(from) > 0 {
+	n, ok := 0, false
+	if len(from) > 0 { // not First before it, which may pass over many rows that were deleted
 		ok = c.Seek(from)
+	} else {
+		ok = c.First()
 	}
 	for ; ok && (to == nil || bytes.Compare(c.Key(), to) < 0); ok = c.Next() {
 		if err := s.Delete(t, bytes.Clone(c.Key())); err != nil {
