@@ -130,7 +130,7 @@ func (c growthCurve) cell(v float64) string {
 
 // written is a value with its unit.
 func (c growthCurve) written(v float64) string {
-	if !c.apart {
+	if !c.apart || v == 0 {
 		return c.scale.written(v)
 	}
 	return scaleOf(c.metric.Unit, math.Abs(v)).written(v)
