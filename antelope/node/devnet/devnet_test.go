@@ -378,7 +378,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 			}
 		}
 	}
-	for _, at := range []string{"API: http://127.0.0.1:1\n", "live: http://127.0.0.1:3/\n",
+	for _, at := range []string{"API: http://127.0.0.1:1\n", "Live page (disk, memory, processor): http://127.0.0.1:3/\n",
 		"--p2p-peer-address 127.0.0.1:2 "} {
 		if s := guide(&o, keys, ""); !strings.Contains(s, at) {
 			t.Errorf("%q is not in %s", at, s)

@@ -55,7 +55,7 @@ A second node that follows this one:
     {disk}
 
 {replicas}
-All keys are in {keys}, that of eosio too: for tests only: never use these keys for real funds.
+All keys are in {keys}, that of eosio too. They are for tests only: never use them for real funds.
 {log}Ctrl-C stops it; the next start goes on from there.
 `
 

@@ -260,7 +260,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 			}
 		}
 	}
-	if with := guide(&o, &keys, ""); !strings.Contains(with, "live: http://127.0.0.1:3/\n") {
+	if with := guide(&o, &keys, ""); !strings.Contains(with, "Live page (disk, memory, processor): http://127.0.0.1:3/\n") {
 		t.Errorf("the page is not in %s", with)
 	}
 	o.Page = ""

@@ -85,7 +85,7 @@ A second node that follows this one:
     --datadir.minfreedisk 0 --http --http.port 18645
 
 {replicas}
-The key is that of every fakenet, everybody knows it: for tests only: never use these keys for real funds.
+The key is that of every fakenet, and everybody knows it. It is for tests only: never use it for real funds.
 {log}Ctrl-C stops it; the next start goes on from there.
 `
 
