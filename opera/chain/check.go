@@ -21,6 +21,7 @@ func (c *Chain) Check(report func(error), progress func(what string, done, total
 	// The trie of the last blocks may still be under way.
 	err := c.roots.Settle()
 	if err == nil {
+		c.roots.Logged(uint64(c.counted.Roots))
 		err = c.roots.Collect(c.store)
 	}
 	if err == nil {

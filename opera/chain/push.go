@@ -91,7 +91,10 @@ func (c *Chain) write(b *draft, done *Block, decided inter.Frame, upgrades []int
 		func() error { return c.logs.states.Append(done.changes) },
 		s.Begin,
 		func() error { return c.state.Write(s, done.changes) },
-		func() error { c.roots.Logged(uint64(c.counted.Roots)); return c.roots.Write(s, done.changes) },
+		func() error {
+			c.roots.Logged(uint64(c.counted.Roots))
+			return c.roots.Write(s, done.changes)
+		},
 		func() error { return c.logRoots(&at) },
 		func() error { return c.rows.putRecord(s, c.record) },
 		func() error {
