@@ -114,7 +114,8 @@ func ownOptions() []Option {
 				"that set or run contracts which import such a function cannot be applied."},
 		{Name: "reported-version", Kind: Text,
 			Help: "Version that get_info and the metrics report, for clients that compare it; --version reports it " +
-				"too if it is given with this option. The default is v5.0.3, on WAX's networks v5.0.3wax01."},
+				"too if it is given with this option. The default is v5.0.3, on WAX's networks v5.0.3wax01, and " +
+				"v1.2.2 if SAVANNA is active at the start."},
 		{Name: "trusted-address", Kind: Texts, Composing: true,
 			Help: "Address or network (10.0.0.0/8) of a reverse proxy of yours; may be given many times. The limits " +
 				"of one address do not apply to it: connections and memory of the API, sessions of state history, " +

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, s streams) error { return runAs(ctx
 
 // replicaHelp stands above the options of the node, which are the replica's too.
 const replicaHelp = "A replica of a node. It needs fleet-server: its state and its blocks come from the fleet.\n" +
-	"Options of producers, of snapshots, of a genesis and of replays are refused.\n\n"
+	"Options of producers, of snapshots, of a genesis and of replays, and trace-history-debug-mode, are refused.\n\n"
 
 // runAs runs nodeos, or a replica of one.
 func runAs(ctx context.Context, args []string, s streams, replica bool) error {

@@ -68,8 +68,8 @@ files cannot be written, 2 the command line is wrong.`,
 	f.Uint64Var(&o.Until, "until", 0, "end with this block (0: follow until interrupted)")
 	f.BoolVar(&o.FromHere, "from-here", false,
 		"leave blocks out that the stream no longer has, and go on with those that it has")
-	f.Int64Var(&rowGroup, "row-group-mb", 32, "MB of rows that each open file holds in memory")
-	f.Int64Var(&held, "memory-mb", 512, "MB of blocks that can still be taken back")
+	f.Int64Var(&rowGroup, "row-group-mb", 32, "MiB of rows that each open file holds in memory")
+	f.Int64Var(&held, "memory-mb", 512, "MiB of blocks that can still be taken back")
 	connectFlags(f, &o.Stream)
 	name := f.Lookup("fleet-name")
 	name.Usage, name.DefValue = "name of the fleet, as in the node's option; if not given, the value of --ledger", ""

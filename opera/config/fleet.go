@@ -56,8 +56,9 @@ func fleetFlags(c *Config) []Flag {
 		{Name: "fleet.copies", Help: "Number of servers of the NATS cluster that keep the stream, 1 to 5",
 			value: number(&f.Copies)},
 		{Name: "fleet.keep", Help: "How long messages stay in the stream", value: period(&f.KeepFor)},
-		{Name: "fleet.keepmb", Help: "Most that the stream takes on a NATS server, in MB", value: number(&f.KeepMB)},
-		{Name: "fleet.memory", Help: "Memory for blocks that are held for replicas, in MB", value: number(&f.MemoryMB)},
+		{Name: "fleet.keepmb", Help: "Most that the stream takes on a NATS server, in MiB", value: number(&f.KeepMB)},
+		{Name: "fleet.memory", Help: "Memory for blocks that are held for replicas, in " +
+			"MiB", value: number(&f.MemoryMB)},
 		{Name: "fleet.snapshots", Help: "Time between two snapshots that replicas may begin with",
 			value: period(&f.SnapshotEvery)},
 		{Name: "fleet.maxlag",
