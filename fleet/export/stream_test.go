@@ -84,6 +84,12 @@ func (p *published) options() (Options, *memfs.FS) {
 	return o, disk
 }
 
+// last is the last block that can be exported of moves: a block may be irreversible before it is told.
+func last(list []*fleet.Move) uint64 {
+	m := list[len(list)-1]
+	return min(m.Final.Revision, m.To().Revision)
+}
+
 // What a stream has is exported up to a block, and from there on by the next export, over the beginning of a new line.
 func TestAStreamIsExported(t *testing.T) {
 	r := rand.New(rand.NewPCG(*seedFlag, 20))
@@ -93,16 +99,17 @@ func TestAStreamIsExported(t *testing.T) {
 	half := len(list) / 2
 	p.tell(list[:half]...)
 	o, disk := p.options()
-	for _, until := range []uint64{list[half-1].Final.Revision / 2, list[half-1].Final.Revision, 1} {
+	end := last(list[:half])
+	for _, until := range []uint64{end / 2, end, 1} {
 		o.Until = until
 		if err := Run(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	same(t, read(t, disk), wanted(s.chain()[:list[half-1].Final.Revision]))
+	same(t, read(t, disk), wanted(s.chain()[:end]))
 	p.begin(2, list[half-1].To())
 	p.tell(list[half:]...)
-	o.Until = list[len(list)-1].Final.Revision
+	o.Until = last(list)
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +152,7 @@ func TestAnInterruptedExportGoesOn(t *testing.T) {
 		}
 	}
 	p.tell(list[sent:]...)
-	o.Until = list[len(list)-1].Final.Revision
+	o.Until = last(list)
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +168,7 @@ func TestAServerGoesAway(t *testing.T) {
 	p := publish(t, so)
 	o, disk := p.options()
 	o.Stream.InProcess, o.Stream.Servers = nil, []string{"nats://" + so.Listen}
-	o.Until = list[len(list)-1].Final.Revision
+	o.Until = last(list)
 	p.tell(list[:len(list)/2]...)
 	ended := make(chan error, 1)
 	go func() { ended <- Run(t.Context(), o) }()
@@ -186,8 +193,7 @@ func TestAStreamHasDroppedWhatFollows(t *testing.T) {
 	p := publish(t, natsserver.Options{Dir: t.TempDir()})
 	p.tell(list[:len(list)/3]...)
 	o, disk := p.options()
-	told := list[len(list)/3-1]
-	o.Until = min(told.Final.Revision, told.To().Revision) // a block may be irreversible before it is told
+	o.Until = last(list[:len(list)/3])
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +203,7 @@ func TestAStreamHasDroppedWhatFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.tell(list[len(list)*2/3:]...)
-	o.Until = list[len(list)-1].Final.Revision
+	o.Until = last(list)
 	if err := Run(t.Context(), o); !errors.Is(err, ErrGap) {
 		t.Fatal(err)
 	}
