@@ -56,7 +56,7 @@ func TestANodeOvertakesAnotherOfItsKind(t *testing.T) {
 }
 
 // goesOver is what a node says when it has overtaken its network.
-const goesOver = "goes over to a later epoch"
+const goesOver = "the chain continues in that epoch"
 
 // overtaken has a network work for some epochs, and another node overtake it, after it was killed
 // again and again.
