@@ -79,14 +79,46 @@ func growthOf(files []string, option string) (g report.Growth, notes []string, e
 		}
 		if len(g.Points) > 0 {
 			others = append(others, suite.Differing(g.Points[0].Run.Options, r.Options)...)
+			notes = append(notes, unlike(g.Points[0].Run, r)...)
+		}
+		if r.Ended != record.EndWhole {
+			notes = append(notes, fmt.Sprintf("%s ended: %s.", name, r.Ended))
 		}
 		g.Points = append(g.Points, report.GrowthPoint{At: at, Run: r})
 	}
 	slices.SortStableFunc(g.Points, func(a, b report.GrowthPoint) int { return cmp.Compare(a.At, b.At) })
+	if g.Points[0].At == g.Points[len(g.Points)-1].At {
+		return g, nil, fmt.Errorf("--by %s: it is %v in all runs", option, g.Points[0].At)
+	}
 	slices.Sort(others)
 	others = slices.DeleteFunc(slices.Compact(others), func(name string) bool { return name == option })
 	if len(others) > 0 {
 		notes = append(notes, "The runs differ in "+strings.Join(others, ", ")+" too.")
 	}
-	return g, notes, nil
+	slices.Sort(notes)
+	return g, slices.Compact(notes), nil
+}
+
+// unlike says in what two runs differ besides their options.
+func unlike(a, b *record.Run) (notes []string) {
+	if a.Machine.CPU != b.Machine.CPU || a.Machine.CPUs != b.Machine.CPUs {
+		notes = append(notes, "The runs are of different machines.")
+	}
+	names := func(r *record.Run) (all []string) {
+		for _, s := range r.Subjects {
+			all = append(all, s.Name)
+		}
+		return all
+	}
+	if !slices.Equal(names(a), names(b)) {
+		notes = append(notes, "Not all runs have the same subjects: those of the greatest value are shown.")
+	}
+	for _, x := range a.Subjects {
+		for _, y := range b.Subjects {
+			if x.Name == y.Name && x.SHA256 != y.SHA256 {
+				notes = append(notes, x.Name+" is not the same program in all runs.")
+			}
+		}
+	}
+	return notes
 }

@@ -118,6 +118,9 @@ type axis struct {
 	factors   bool
 }
 
+// ticksMost is how many steps an axis of even steps has at most.
+const ticksMost = 10
+
 // farApart is the factor between the least and the greatest value from which an axis has factors.
 const farApart = 20
 
@@ -149,16 +152,19 @@ func (a axis) share(v float64) float64 {
 func (a axis) ticks() (all []float64) {
 	if !a.factors {
 		step := roundStep((a.high - a.low) / 4)
-		for v := math.Ceil(a.low/step) * step; v <= a.high*(1+1e-9); v += step {
-			all = append(all, v)
+		first := math.Ceil(a.low / step)
+		for i := range ticksMost {
+			if v := (first + float64(i)) * step; v <= a.high+step*1e-6 {
+				all = append(all, v)
+			}
 		}
 		return all
 	}
 	for _, factors := range [][]float64{{1}, {1, 2, 5}} {
 		all = nil
-		for ten := math.Pow(10, math.Floor(math.Log10(a.low))); ten <= a.high; ten *= 10 {
+		for power := math.Floor(math.Log10(a.low)); power <= math.Log10(a.high); power++ {
 			for _, f := range factors {
-				if v := ten * f; v >= a.low*(1-1e-9) && v <= a.high*(1+1e-9) {
+				if v := math.Pow(10, power) * f; v >= a.low*(1-1e-9) && v <= a.high*(1+1e-9) {
 					all = append(all, v)
 				}
 			}

@@ -25,7 +25,7 @@ type GrowthPoint struct {
 
 // growthCurve is a value of a suite over the option, for each subject.
 type growthCurve struct {
-	suite   record.Suite // of the newest run
+	suite   record.Suite // of the run with the greatest value of the option
 	metric  record.Metric
 	scale   scale
 	apart   bool                // its values are so far from each other that each is written in a unit of its own
@@ -109,14 +109,18 @@ func (g Growth) curve(last *record.Run, s record.Suite, m record.Metric) (c grow
 		var column []record.Estimate
 		for _, p := range g.Points {
 			e := record.Estimated(p.Run.Values(s.Name, x.Name, m.Key()))
-			if column = append(column, e); e.N > 0 {
-				least, greatest, any = min(least, e.Least), max(greatest, e.Most), true
+			if column = append(column, e); e.N == 0 {
+				continue
 			}
+			if any = true; e.Least > 0 {
+				least = min(least, e.Least)
+			}
+			greatest = max(greatest, e.Most, -e.Least)
 		}
 		c.columns = append(c.columns, column)
 	}
 	c.scale = scaleOf(m.Unit, greatest)
-	c.apart = least > 0 && scaleOf(m.Unit, least) != c.scale
+	c.apart = least <= greatest && scaleOf(m.Unit, least) != c.scale
 	return c, any
 }
 

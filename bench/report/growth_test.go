@@ -115,6 +115,7 @@ func TestAxesHaveRoundValuesWithinThem(t *testing.T) {
 		{[]float64{1, 10, 1000}, []float64{1, 10, 100, 1000}, true},
 		{[]float64{7, 300}, []float64{10, 20, 50, 100, 200}, true},
 		{nil, []float64{0, 0.5, 1}, false},
+		{[]float64{5, 5}, []float64{0, 2, 4}, false},
 	} {
 		a := newAxis(c.values)
 		near := slices.EqualFunc(a.ticks(), c.ticks, func(x, y float64) bool { return math.Abs(x-y) < 1e-9*max(1, math.Abs(y)) })

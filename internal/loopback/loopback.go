@@ -19,7 +19,7 @@ import (
 func Addresses(n int) ([]string, error) {
 	list := make([]string, 0, n)
 	for range n {
-		address, err := reserve()
+		address, err := reserve(0)
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
@@ -28,17 +28,17 @@ func Addresses(n int) ([]string, error) {
 	return list, nil
 }
 
-// reserve binds a socket to an address of the kernel's choice, and leaves it open: it ends with
+// reserve binds a socket to a port, or to one of the kernel's choice if it is 0, and leaves it open: it ends with
 // the process. Linux gives an address to a second socket if both allow it, the first does not
 // listen, and the second names the address.
-func reserve() (string, error) {
+func reserve(port int) (string, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return "", err
 	}
 	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	if err == nil {
-		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}, Port: port})
 	}
 	var at unix.Sockaddr
 	if err == nil {
@@ -67,6 +67,31 @@ func Address(t Test) string {
 		t.Fatal(err)
 	}
 	return list[0]
+}
+
+// Row is an address whose port, and the n-1 after it, are like those of Addresses, for a test of a program that
+// is told the first one.
+func Row(t Test, n int) string {
+	t.Helper()
+	const tries = 100
+	for range tries {
+		first, err := reserve(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		port, free := Port(first), true
+		for i := 1; i < n && free; i++ {
+			if free = port+i < 1<<16; free {
+				_, err = reserve(port + i)
+				free = err == nil
+			}
+		}
+		if free {
+			return first
+		}
+	}
+	t.Fatal("no free ports in a row")
+	return ""
 }
 
 // Port is the port of an address; 0 if it has none.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -94,5 +95,20 @@ func TestAnAddressIsGivenToNobodyElse(t *testing.T) {
 	child.Env = append(os.Environ(), other+"="+list[0])
 	if out, err := child.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// Addresses in a row are free until the test ends, and nobody else gets them.
+func TestARowOfAddressesIsFree(t *testing.T) {
+	first := Row(t, 3)
+	for i := range 3 {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(Port(first)+i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+	}
+	if second := Row(t, 3); Port(second)+2 >= Port(first) && Port(second) <= Port(first)+2 {
+		t.Errorf("%s is given beside %s", second, first)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// keysMost is how many keys are prepared at most, 26 KiB each: more than an epoch has validators.
+	// keysMost is how many keys are prepared at most, 26 KiB each: more than epochs of today have validators.
 	keysMost = 256
 	// keySeen is with which signature a key is prepared. That costs as much as two of the library's checks.
 	keySeen = 4

@@ -131,7 +131,7 @@ type Limits struct {
 	// for each processor, two at least. Each address has half of them.
 	Executions int
 	// Waiting is how many such requests wait for their turn; 4,096. Each address has a quarter, which is as
-	// many as it may have connections. What they hold counts as memory of requests.
+	// many as it may have connections.
 	Waiting int
 	// Trace is how many bytes of JSON a trace may have; 32 MiB.
 	Trace int

@@ -40,7 +40,7 @@ type Roots struct {
 
 	mu      sync.Mutex
 	changed sync.Cond
-	roots   map[uint64]common.Hash // computed, and not in a published row yet
+	roots   map[uint64]common.Hash // computed, and neither in a published row nor in the log yet
 	ready   []*batch               // for the writer
 	any     bool                   // whether a block was handed over, or is in the rows
 	told    uint64                 // the newest of them

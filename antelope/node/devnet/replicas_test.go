@@ -2,9 +2,7 @@ package devnet
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,7 +46,7 @@ func TestReplicas(t *testing.T) {
 	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
 	d.o = Options{devchain.Options{Dir: t.TempDir(), P2P: loopback.Address(t), Fleet: loopback.Address(t), Out: d.out,
 		Tarn: "tarn", Replicas: 2}, false}
-	d.o.HTTP = threePorts(t)
+	d.o.HTTP = loopback.Row(t, 3)
 	d.begin()
 	replicas, err := d.o.Members()
 	if err != nil {
@@ -105,32 +103,4 @@ func answersReady(address string) bool {
 	}
 	r.Body.Close()
 	return r.StatusCode == http.StatusOK
-}
-
-// threePorts is an address whose port, and the two after it, are free.
-func threePorts(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		at := loopback.Address(t)
-		host, text, err := net.SplitHostPort(at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		port, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		free := port+2 < 1<<16
-		for i := 1; i <= 2 && free; i++ {
-			l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port+i)))
-			if free = err == nil; free {
-				l.Close()
-			}
-		}
-		if free {
-			return at
-		}
-	}
-	t.Fatal("no three free ports in a row")
-	return ""
 }

@@ -99,7 +99,8 @@ func start(t *testing.T, dir string, change ...func(*devchain.Options)) *devnet 
 		"Ctrl-C"); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-d.done:
-			t.Fatal(err)
+			log, _ := os.ReadFile(filepath.Join(dir, "node.log")) //nolint:errcheck // there is none, then
+			t.Fatalf("%v:\n%s", err, log[max(0, len(log)-2000):])
 		default:
 		}
 		if time.Now().After(deadline) {

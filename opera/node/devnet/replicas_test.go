@@ -20,7 +20,7 @@ func TestReplicas(t *testing.T) {
 		t.Skip("starts nodes; not with -short")
 	}
 	d := start(t, t.TempDir(), func(o *devchain.Options) {
-		o.Replicas, o.Fleet, o.HTTP = 1, loopback.Address(t), loopback.Address(t)
+		o.Replicas, o.Fleet, o.HTTP = 1, loopback.Address(t), loopback.Row(t, 2)
 	})
 	replicas, err := d.o.Members()
 	if err != nil {
