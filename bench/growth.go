@@ -101,7 +101,7 @@ func growthOf(files []string, option string) (g report.Growth, notes []string, e
 
 // unlike says in what two runs differ besides their options.
 func unlike(a, b *record.Run) (notes []string) {
-	if a.Machine.CPU != b.Machine.CPU || a.Machine.CPUs != b.Machine.CPUs {
+	if !a.Machine.Like(b.Machine) {
 		notes = append(notes, "The runs are of different machines.")
 	}
 	names := func(r *record.Run) (all []string) {

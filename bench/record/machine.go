@@ -21,6 +21,11 @@ type Machine struct {
 	Settings []Setting `json:"settings"`
 }
 
+// Like tells whether figures of two machines may be compared: the processors, memory and disk are the same.
+func (m Machine) Like(o Machine) bool {
+	return m.CPU == o.CPU && m.CPUs == o.CPUs && m.RAM == o.RAM && m.Disk == o.Disk
+}
+
 // Setting is one of the kernel's that changes what is measured; what this machine does
 // not say is "unknown".
 type Setting struct {

@@ -34,8 +34,7 @@ func Compare(a, b *record.Run) (all []figures.Table) {
 		if a.Chain.SHA256 != b.Chain.SHA256 {
 			t.Notes = append(t.Notes, "The two were given different chains: what differs may be the chains' work.")
 		}
-		if a.Machine.CPU != b.Machine.CPU || a.Machine.CPUs != b.Machine.CPUs || a.Machine.RAM != b.Machine.RAM ||
-			a.Machine.Disk != b.Machine.Disk {
+		if !a.Machine.Like(b.Machine) {
 			t.Notes = append(t.Notes, "The two were made on different machines.")
 		}
 		all = append(all, t)
