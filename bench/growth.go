@@ -66,10 +66,7 @@ func growthOf(files []string, option string) (g report.Growth, notes []string, e
 	g.Option = option
 	var others []string
 	for _, name := range files {
-		r, _, err := record.Load(name)
-		if err == nil && r == nil {
-			err = fmt.Errorf("%s is a watch: runs have options", name)
-		}
+		r, err := loadRun(name, "runs have options")
 		if err != nil {
 			return g, nil, err
 		}

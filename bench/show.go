@@ -28,16 +28,22 @@ func listCommand() *cobra.Command {
 	}
 }
 
+// loadRun loads a run. A watch is an error, which says what only runs are good for.
+func loadRun(name, why string) (*record.Run, error) {
+	r, _, err := record.Load(name)
+	if err == nil && r == nil {
+		err = fmt.Errorf("%s is a watch: %s", name, why)
+	}
+	return r, err
+}
+
 func compareCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "compare A.json B.json", Short: "Compare two runs, value by value", Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			var runs [2]*record.Run
 			for i, name := range args {
-				r, _, err := record.Load(name)
-				if err == nil && r == nil {
-					err = fmt.Errorf("%s is a watch: two runs can be compared", name)
-				}
+				r, err := loadRun(name, "two runs can be compared")
 				if err != nil {
 					return usage(err)
 				}
@@ -95,10 +101,7 @@ func picturesCommand() *cobra.Command {
 			"folder, which is made. Each picture says when the run was, and on which machine. With --metric the\n" +
 			"charts are of another value than the suite's own, as SUITE-VALUE-light.svg.",
 		RunE: func(c *cobra.Command, args []string) error {
-			r, _, err := record.Load(args[0])
-			if err == nil && r == nil {
-				err = fmt.Errorf("%s is a watch: a run can be drawn", args[0])
-			}
+			r, err := loadRun(args[0], "a run can be drawn")
 			if err == nil && dir == "" {
 				err = errors.New("-o names the folder of the pictures")
 			}

@@ -18,8 +18,7 @@ func chainFiles() []Option {
 		{Name: "blocks-retained-dir", Kind: Path,
 			Help: "Folder of older logs, absolute or in blocks-dir. The default is blocks-dir."},
 		{Name: "blocks-archive-dir", Kind: Path,
-			Help: "Folder for logs that are no longer read, absolute or in blocks-dir. If this is empty, old " +
-				"logs are deleted.\nThe " +
+			Help: "Folder for logs that are no longer read, absolute or in blocks-dir. If this is empty, old logs are deleted.\nThe " +
 				"node never looks into it; its files are the operator's."},
 		{Name: "state-dir", Kind: Path, Default: "state", Help: "Folder of the chain's state, absolute or in data-dir"},
 		{Name: "protocol-features-dir", Kind: Path, Default: "protocol_features",
@@ -33,8 +32,7 @@ func chainLimits() []Option {
 	return []Option{
 		{Name: "wasm-runtime", Kind: Choice, Choices: []string{"eos-vm-jit", "eos-vm", "eos-vm-oc"},
 			Default: "eos-vm-jit",
-			Help: "Which machine of nodeos runs contracts: eos-vm-jit, eos-vm or eos-vm-oc. All give the " +
-				"same results.",
+			Help:    "Which machine of nodeos runs contracts: eos-vm-jit, eos-vm or eos-vm-oc. All give the same results.",
 			Instead: oc,
 			Former:  map[string]string{"wabt": wasmGone, "wavm": wasmGone, "binaryen": wasmGone}},
 		{Name: "profile-account", Kind: Texts, Composing: true, Help: "An account whose contract is to be profiled",
@@ -45,8 +43,7 @@ func chainLimits() []Option {
 			Help: "Page engine only: maximum size of the chain's state, in MiB"},
 		{Name: "chain-state-db-guard-size-mb",
 			Kind: Uint64, Default: "128",
-			Help: "Page engine only: stop the node safely when the chain's state has less free space than this, " +
-				"in MiB."},
+			Help: "Page engine only: stop the node safely when the chain's state has less free space than this, in MiB."},
 		{Name: "signature-cpu-billable-pct",
 			Kind: Uint32, Default: "50",
 			Help: "How much of the time that recovering keys takes is billed: whole percents, 50 for 50 %"},
@@ -115,8 +112,7 @@ func chainQueries() []Option {
 		{Name: "enable-account-queries", Kind: Bool, Default: "false",
 			Help: "Serve queries for accounts by their keys and authorizers."},
 		{Name: "transaction-retry-max-storage-size-gb", Kind: Uint64,
-			Help: "Memory (in GiB) for transactions that are sent again until they are in a block. More than 0 " +
-				"turns this on."},
+			Help: "Memory (in GiB) for transactions that are sent again until they are in a block. More than 0 turns this on."},
 		{Name: "transaction-retry-interval-sec", Kind: Uint32, Default: "20",
 			Help: "Seconds after which a transaction that is in no block is sent again.\nAt least twice " +
 				"p2p-dedup-cache-expire-time-sec."},

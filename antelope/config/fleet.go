@@ -4,8 +4,7 @@ package config
 func fleetOptions() []Option {
 	return []Option{
 		{Name: "fleet-server", Kind: Texts, Composing: true,
-			Help: "Address of a NATS server (nats://host:port) over which this node publishes what each block " +
-				"changes, for " +
+			Help: "Address of a NATS server (nats://host:port) over which this node publishes what each block changes, for " +
 				"replicas that answer the same API (`tarn replica nodeos`); may be given many times for the servers " +
 				"of a cluster. A replica reads from these servers."},
 		{Name: "fleet-name", Kind: Text, Default: "nodeos",
@@ -33,8 +32,7 @@ func fleetOptions() []Option {
 		{Name: "fleet-keep-mb", Kind: Uint64, Default: "8192",
 			Help: "Most that the stream takes on a NATS server, in MiB"},
 		{Name: "fleet-memory-mb", Kind: Uint64, Default: "256",
-			Help: "Memory for blocks that are not published yet, and for those that this node could publish " +
-				"again in the " +
+			Help: "Memory for blocks that are not published yet, and for those that this node could publish again in the " +
 				"place of another one, in MiB. If it does not suffice while no server can be reached, replicas begin " +
 				"again with a snapshot."},
 		{Name: "fleet-snapshot-minutes", Kind: Uint32, Default: "60",

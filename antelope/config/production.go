@@ -17,8 +17,7 @@ func production() []Option {
 				"that bound alone"},
 		{Name: "max-irreversible-block-age",
 			Kind: Int32, Default: "-1",
-			Help: "Make no blocks while the last irreversible block is older than this, in seconds; below 0 for " +
-				"no limit"},
+			Help: "Make no blocks while the last irreversible block is older than this, in seconds; below 0 for no limit"},
 		{Name: "production-pause-vote-timeout-ms",
 			Kind: Uint32, Default: "6000",
 			Help: "Pause production if for this time, in ms, no vote of this node's own finalizers arrived, or none " +
@@ -39,8 +38,7 @@ func production() []Option {
 			Help: "A key to sign blocks with, as <public key>=<type>:<data>; may be given many times.\n" +
 				"   KEY:<private key>\n   KEOSD:<url>  of a keosd whose wallet is unlocked\n" +
 				"A key of a finalizer, to vote with, is PUB_BLS_...=KEY:PVT_BLS_...; KEOSD cannot hold such keys.\n" +
-				"A malformed entry is skipped and logged. If the feature SAVANNA is active, the node refuses to " +
-				"start " +
+				"A malformed entry is skipped and logged. If the feature SAVANNA is active, the node refuses to start " +
 				"with a malformed entry, as Spring does.\n"},
 		{Name: "greylist-account", Kind: Texts, Composing: true, Multitoken: true,
 			Help: "An account that gets no more CPU and NET than its stake guarantees"},
@@ -49,8 +47,7 @@ func production() []Option {
 				"busy, 1 to 1000; subjective"},
 		{Name: "produce-block-offset-ms",
 			Kind: Uint32, Default: "450",
-			Help: "How much earlier, in ms, the last block of a round is made, so that it reaches the next " +
-				"producer in time"},
+			Help: "How much earlier, in ms, the last block of a round is made, so that it reaches the next producer in time"},
 		{Name: "max-block-cpu-usage-threshold-us", Kind: Uint32, Default: "5000",
 			Help: "A block with less CPU left than this, in us, is full"},
 		{Name: "max-block-net-usage-threshold-bytes", Kind: Uint32, Default: "1024",

@@ -199,17 +199,21 @@ func chartOf(r *record.Run, s record.Suite) chart {
 	return c
 }
 
+// better says which values of a metric are.
+func better(m record.Metric) string {
+	if m.More {
+		return "More is better."
+	}
+	return "Less is better."
+}
+
 // caption says how a chart is read, and what its bars of the articles are, if it has any.
 func caption(r *record.Run, s record.Suite) []string {
-	better := "Less is better."
-	if chartMetrics(s)[0].More {
-		better = "More is better."
-	}
 	rounds := "Medians; a thin line goes from the lowest round to the highest. "
 	if r.Rounds(s.Name) == 1 {
 		rounds = "One round. "
 	}
-	all := []string{rounds + better}
+	all := []string{rounds + better(chartMetrics(s)[0])}
 	if len(s.Chart.Articles) > 0 && len(chartMetrics(s)) == 1 {
 		all = append(all, "Dashed: the articles' own machine and live network; compare ratios, not values.")
 	}

@@ -86,14 +86,12 @@ func (g Growth) curves(metric string) (all []growthCurve) {
 	}
 	last := g.Points[len(g.Points)-1].Run
 	for _, s := range last.Suites {
-		if metric != "" {
-			s.Chart = record.Chart{Metric: metric}
-		}
-		if len(s.Metrics) == 0 || metric != "" && chartMetrics(s)[0].Name != metric {
+		s, ok := showing(s, metric)
+		if !ok {
 			continue
 		}
 		for _, m := range chartMetrics(s) {
-			if c, any := g.curve(last, s, m); any {
+			if c, measured := g.curve(last, s, m); measured {
 				all = append(all, c)
 			}
 		}
@@ -102,7 +100,7 @@ func (g Growth) curves(metric string) (all []growthCurve) {
 }
 
 // curve is a value of a suite, with the last run's subjects, and false if no run has measured it.
-func (g Growth) curve(last *record.Run, s record.Suite, m record.Metric) (c growthCurve, any bool) {
+func (g Growth) curve(last *record.Run, s record.Suite, m record.Metric) (c growthCurve, measured bool) {
 	c = growthCurve{suite: s, metric: m, labels: labels(last.Subjects)}
 	least, greatest := math.Inf(1), 0.0
 	for _, x := range last.Subjects {
@@ -112,7 +110,7 @@ func (g Growth) curve(last *record.Run, s record.Suite, m record.Metric) (c grow
 			if column = append(column, e); e.N == 0 {
 				continue
 			}
-			if any = true; e.Least > 0 {
+			if measured = true; e.Least > 0 {
 				least = min(least, e.Least)
 			}
 			greatest = max(greatest, e.Most, -e.Least)
@@ -121,7 +119,7 @@ func (g Growth) curve(last *record.Run, s record.Suite, m record.Metric) (c grow
 	}
 	c.scale = scaleOf(m.Unit, greatest)
 	c.apart = least <= greatest && scaleOf(m.Unit, least) != c.scale
-	return c, any
+	return c, measured
 }
 
 // cell is a value in a table.
@@ -160,10 +158,7 @@ func (c growthCurve) how() string {
 	if most == 1 {
 		words = "One round. "
 	}
-	if c.metric.More {
-		return words + "More is better."
-	}
-	return words + "Less is better."
+	return words + better(c.metric)
 }
 
 // number is what an option is, as a person writes it: 1 000, 2.50.

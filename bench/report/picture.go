@@ -29,10 +29,10 @@ func SavePictures(dir string, r *record.Run, metric string) (names []string, err
 	for _, s := range r.Suites {
 		file := s.Name
 		if metric != "" {
-			s.Chart = record.Chart{Metric: metric}
 			file += "-" + fileWords(metric)
 		}
-		if len(s.Metrics) == 0 || metric != "" && chartMetrics(s)[0].Name != metric {
+		s, ok := showing(s, metric)
+		if !ok {
 			continue
 		}
 		c := chartOf(r, s)
@@ -48,6 +48,15 @@ func SavePictures(dir string, r *record.Run, metric string) (names []string, err
 		return nil, errors.New("no suite of the run has values to draw")
 	}
 	return names, nil
+}
+
+// showing is a suite whose chart shows a metric, or what it shows anyway if that is "". It is false for a suite
+// without values, or without the metric.
+func showing(s record.Suite, metric string) (record.Suite, bool) {
+	if metric != "" {
+		s.Chart = record.Chart{Metric: metric}
+	}
+	return s, len(s.Metrics) > 0 && (metric == "" || chartMetrics(s)[0].Name == metric)
 }
 
 // inSchemes writes a picture in the colours of light and of dark pages, as FILE-light.svg and

@@ -165,8 +165,7 @@ func connectionsOption(o *record.Options) Option {
 // rateOption is that of transfers. Without any a node is idle, which some suites measure.
 func rateOption(o *record.Options) Option {
 	return Option{"rate",
-		"transfers per second in disk, disk-follow, peer and finality; 0: disk and disk-follow measure a node " +
-			"that is idle",
+		"transfers per second in disk, disk-follow, peer and finality; 0: disk and disk-follow measure a node that is idle",
 		&o.Rate, wrongRate(*o, o.Rate == 0)}
 }
 

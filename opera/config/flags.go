@@ -52,8 +52,7 @@ func groups(c *Config, l *line) []group {
 		{"METRICS AND STATS OPTIONS", metricsFlags(c)},
 		{"TESTING OPTIONS", []Flag{
 			{Name: "fakenet",
-				Help: "'n/N': a test network of N validators, with this node as the n-th of them, or as none " +
-					"if n is 0",
+				Help:  "'n/N': a test network of N validators, with this node as the n-th of them, or as none if n is 0",
 				value: text(&l.fakenet)},
 		}},
 		{"LOGGING AND DEBUGGING OPTIONS", debugFlags(c)},
@@ -88,15 +87,12 @@ func operaFlags(c *Config, l *line) []Flag {
 		{Name: "usb", Help: "Hardware wallets", Instead: "hardware wallets are not supported", value: unusedToggle()},
 		{Name: "pcscdpath", Help: "Socket of the smart card daemon", Instead: "smart cards are not supported",
 			value: unusedOption(`"/run/pcscd/pcscd.comm"`)},
-		{Name: "exitwhensynced.age", Help: "End when the last block is at most this old; off if not " +
-			"given", value: l.age},
-		{Name: "exitwhensynced.epoch", Help: "End when this epoch, or a later one, is reached; off if not " +
-			"given", value: value{set: setEpoch(c), show: "0"}},
+		{Name: "exitwhensynced.age", Help: "End when the last block is at most this old; off if not given", value: l.age},
+		{Name: "exitwhensynced.epoch", Help: "End when this epoch, or a later one, is reached; off if not given", value: value{set: setEpoch(c), show: "0"}},
 		{Name: "lightkdf", Help: "Protect new keys with less memory and time",
 			value: toggle(&c.Node.UseLightweightKDF)},
 		{Name: "config", Help: "TOML configuration file", value: text(&l.config)},
-		{Name: "validator.id", Help: "Validator that the node speaks for; 0: the node is no " +
-			"validator", value: number(&e.Validator.ID)},
+		{Name: "validator.id", Help: "Validator that the node speaks for; 0: the node is no validator", value: number(&e.Validator.ID)},
 		{Name: "validator.pubkey", Help: "Public key of that validator", value: text(&l.pubkey)},
 		{Name: "validator.password", Help: "File of the password that unlocks its key", value: text(&e.Password)},
 		{Name: "syncmode", Help: `"full" or "snap"`, value: choice(&c.Run.SyncMode, "full", "snap")},
@@ -116,8 +112,7 @@ func storeFlags(c *Config, l *line) []Flag {
 		{Name: "db.seekcompaction",
 			Help: "For leveldb: compact a file after many reads have searched it and found nothing, as go-opera " +
 				"does; reads become faster, and more is written", value: toggle(&c.Tarn.SeekCompaction)},
-		{Name: "db.limit", Help: "Maximum size of the page engine's file, in MB; 0 is 1 " +
-			"TiB", value: number(&c.Tarn.LimitMB)},
+		{Name: "db.limit", Help: "Maximum size of the page engine's file, in MB; 0 is 1 TiB", value: number(&c.Tarn.LimitMB)},
 		{Name: "db.recovery",
 			Help: "The most time that a start after a crash may need to make blocks again; with a longer time " +
 				"less is written", value: period(&c.Tarn.Recovery)},
@@ -130,8 +125,7 @@ func storeFlags(c *Config, l *line) []Flag {
 			value:   choice(&l.preset, "pbl-1", "ldb-1", "legacy-ldb", "legacy-pbl")},
 		{Name: "db.migration.mode", Help: "Migration of go-opera's databases: reformat or rebuild",
 			Instead: "`tarn db convert` moves a state from one engine to another", value: text(&l.migration)},
-		{Name: "cache", Help: "Memory of the store in MB, 3600 at least; half of it is for changed pages. If " +
-			"not given, half of the " +
+		{Name: "cache", Help: "Memory of the store in MB, 3600 at least; half of it is for changed pages. If not given, half of the " +
 			"machine's memory is for changed pages, whatever the default below says",
 			value: number(&c.Tarn.CacheMB).withShownDefault("3600")},
 	}
@@ -147,8 +141,8 @@ func txpoolFlags(c *Config) []Flag {
 		{Name: "txpool.rejournal", Help: "How often that file is written anew", value: period(&p.Rejournal)},
 		{Name: "txpool.pricelimit", Help: "Minimum gas price for the pool; 0 if not given",
 			value: number(&p.PriceLimit).withShownDefault("1")},
-		{Name: "txpool.pricebump", Help: "Minimum price increase of a replacement, in " +
-			"percent", value: number(&p.PriceBump)},
+		{Name: "txpool.pricebump", Help: "Minimum price increase of a replacement, in percent",
+			value: number(&p.PriceBump)},
 		{Name: "txpool.accountslots", Help: "Executable transactions that each account may have",
 			value: number(&p.AccountSlots)},
 		{Name: "txpool.globalslots", Help: "Executable transactions of all accounts; 1280 if not given",
@@ -184,8 +178,7 @@ func httpFlags(c *Config, l *line) []Flag {
 		{Name: "http.vhosts", Help: "Names of hosts that requests may be for, separated by commas, or *",
 			value: list(&n.HTTPVirtualHosts)},
 		{Name: "http.trusted",
-			Help: "Addresses and networks (10.0.0.0/8) of your reverse proxies, separated by commas. The limits " +
-				"per address " +
+			Help: "Addresses and networks (10.0.0.0/8) of your reverse proxies, separated by commas. The limits per address " +
 				"apply to the client in X-Forwarded-For and not to them; loopback is this machine, none: no " +
 				"address is trusted",
 			value: list(&c.Tarn.Trusted)},
@@ -225,8 +218,7 @@ func peerFlags(c *Config, l *line) []Flag {
 		{Name: "bootnodes", Help: "Nodes to ask for peers at first (enode URLs), separated by commas",
 			value: list(&l.bootnodes)},
 		{Name: "port", Help: "Port that peers reach", value: number(&l.port).withShownDefault("5050")},
-		{Name: "p2p.listen", Help: "Address to listen on for peers, host:port; use it instead of --port, which " +
-			"listens on all addresses",
+		{Name: "p2p.listen", Help: "Address to listen on for peers, host:port; use it instead of --port, which listens on all addresses",
 			value: text(&l.listen)},
 		{Name: "maxpeers", Help: "Maximum number of peers; 0 runs without a network", value: number(&p.MaxPeers)},
 		{Name: "maxpendpeers", Help: "Maximum number of connections that are being set up; 0 is 50",
@@ -237,8 +229,7 @@ func peerFlags(c *Config, l *line) []Flag {
 		{Name: "netrestrict", Help: "Networks that peers must be in (CIDR masks), separated by commas",
 			value: list(&p.NetRestrict)},
 		{Name: "iprestrict", Help: "Addresses that peers must have, separated by commas", value: list(&p.IPRestrict)},
-		{Name: "privatenodes", Help: "Peers to keep connected and to trust (enode URLs), separated by commas; " +
-			"discovery may announce them, " +
+		{Name: "privatenodes", Help: "Peers to keep connected and to trust (enode URLs), separated by commas; discovery may announce them, " +
 			"unless --nodiscover is set here or on them",
 			value: list(&p.PrivateNodes)},
 		{Name: "nodekey", Help: "File of the node's key", value: text(&p.NodeKey)},
@@ -258,8 +249,7 @@ func metricsFlags(c *Config) []Flag {
 		{Name: "dashboard.addr",
 			Help: "host:port of a page that shows what the node does; empty for none. The page has no login: " +
 				"127.0.0.1:8887 can be reached from this machine only", value: text(&r.Dashboard)},
-		{Name: "health.age", Help: "/readyz says that the node is not ready if no event came for longer than " +
-			"this, or if the last block " +
+		{Name: "health.age", Help: "/readyz says that the node is not ready if no event came for longer than this, or if the last block " +
 			"is older and peers have newer ones",
 			value: period(&c.Tarn.HealthAge)},
 		{Name: "metrics.influxdb", Help: "Push metrics to InfluxDB", Instead: push, value: unusedToggle()},

@@ -57,8 +57,8 @@ func fleetFlags(c *Config) []Flag {
 			value: number(&f.Copies)},
 		{Name: "fleet.keep", Help: "How long messages stay in the stream", value: period(&f.KeepFor)},
 		{Name: "fleet.keepmb", Help: "Most that the stream takes on a NATS server, in MiB", value: number(&f.KeepMB)},
-		{Name: "fleet.memory", Help: "Memory for blocks that are held for replicas, in " +
-			"MiB", value: number(&f.MemoryMB)},
+		{Name: "fleet.memory", Help: "Memory for blocks that are held for replicas, in MiB",
+			value: number(&f.MemoryMB)},
 		{Name: "fleet.snapshots", Help: "Time between two snapshots that replicas may begin with",
 			value: period(&f.SnapshotEvery)},
 		{Name: "fleet.maxlag",

@@ -16,18 +16,15 @@ import (
 // what they ask for is done, or is always done, which a line says.
 func maintenance() []action {
 	return []action{
-		{"check", "Compare the state with its tries, code with its hashes, history with its " +
-			"checksums", (*invocation).check},
+		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*invocation).check},
 		{"check evm", "The same", (*invocation).check},
 		{"db compact", "Say why there is nothing to compact", (*invocation).compact},
 		{"db heal", "Open the chain as it is after a crash, make blocks again, save", (*invocation).heal},
 		{"db transform", "Say why there is nothing to transform", (*invocation).transform},
-		{"snapshot verify-state", "Check all, and that the root is the last state's: " +
-			"[ROOT]", (*invocation).verifyState},
+		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*invocation).verifyState},
 		{"snapshot traverse-state", "The same: [ROOT]", (*invocation).traverseState},
 		{"snapshot traverse-rawstate", "The same: [ROOT]", (*invocation).traverseState},
-		{"snapshot prune-state", "Show which old states are kept, and which option keeps fewer: " +
-			"[ROOT]", (*invocation).pruneState},
+		{"snapshot prune-state", "Show which old states are kept, and which option keeps fewer: [ROOT]", (*invocation).pruneState},
 	}
 }
 
