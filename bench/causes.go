@@ -4,14 +4,14 @@ import (
 	"context"
 	"time"
 
-	"tarn/bench/nodecounters"
 	"tarn/bench/record"
+	"tarn/bench/writecounters"
 )
 
 // asked is what a node said when a watch began.
 type asked struct {
 	url   string
-	first nodecounters.Told
+	first writecounters.Told
 	at    time.Time
 	err   error
 }
@@ -20,7 +20,7 @@ type asked struct {
 func ask(ctx context.Context, url string) *asked {
 	a := &asked{url: url, at: time.Now()}
 	if url != "" {
-		a.first, a.err = nodecounters.Read(ctx, url)
+		a.first, a.err = writecounters.Read(ctx, url)
 	}
 	return a
 }
@@ -31,11 +31,11 @@ func (a *asked) since(r *record.Watch) {
 	if a.url == "" {
 		return
 	}
-	now, err := nodecounters.Told{}, a.err
+	now, err := writecounters.Told{}, a.err
 	if err == nil {
-		now, err = nodecounters.Read(context.Background(), a.url) // also after an interrupt
+		now, err = writecounters.Read(context.Background(), a.url) // also after an interrupt
 	}
-	grown := nodecounters.Told{}
+	grown := writecounters.Told{}
 	if err == nil {
 		grown, err = now.Since(a.first)
 	}

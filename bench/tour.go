@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tarn/bench/programspec"
 	"tarn/bench/record"
-	"tarn/bench/subject"
 	"tarn/bench/suite"
 )
 
@@ -19,9 +19,9 @@ const (
 
 // tourSubjects are this program in each mode, but for the one that is another library's default.
 func tourSubjects() (all []string) {
-	for _, mode := range subject.Modes(subject.Tarn) {
-		if mode != subject.SeekingLevelDB {
-			all = append(all, subject.Tarn+":"+mode)
+	for _, mode := range programspec.Modes(programspec.Tarn) {
+		if mode != programspec.SeekingLevelDB {
+			all = append(all, programspec.Tarn+":"+mode)
 		}
 	}
 	return all

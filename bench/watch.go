@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/bench/nodecounters"
+	"tarn/bench/procsampler"
 	"tarn/bench/record"
 	"tarn/bench/report"
-	"tarn/bench/watcher"
+	"tarn/bench/writecounters"
 )
 
 // Readings come each second; those that are dear take at most a five-hundredth of the time.
@@ -44,7 +44,7 @@ func watchCommand() *cobra.Command {
 				return usage(errors.New("--pid must be a process, --for at least 1s, --tbw not below 0"))
 			}
 			if o.URL != "" {
-				if err := nodecounters.CheckURL(o.URL); err != nil {
+				if err := writecounters.CheckURL(o.URL); err != nil {
 					return usage(err)
 				}
 			}
@@ -90,7 +90,7 @@ func watch(c *cobra.Command, o Watched, f files) error {
 // does; the last two are no errors. If the process can't be read any more for another
 // reason, the error comes with what was found until then.
 func Watch(ctx context.Context, o Watched) (*record.Watch, error) {
-	w, err := watcher.New(watcher.Options{PID: o.PID, Pages: pagesEvery, WalkShare: walkedShare, Around: true})
+	w, err := procsampler.New(procsampler.Options{PID: o.PID, Pages: pagesEvery, WalkShare: walkedShare, Around: true})
 	if err != nil {
 		return nil, fmt.Errorf("watch process %d (only its own user and root may): %w", o.PID, err)
 	}
@@ -109,7 +109,7 @@ func Watch(ctx context.Context, o Watched) (*record.Watch, error) {
 }
 
 // follow reads until something ends, and says what.
-func follow(ctx context.Context, w *watcher.Watcher, length time.Duration) (ended string, err error) {
+func follow(ctx context.Context, w *procsampler.Watcher, length time.Duration) (ended string, err error) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	end := time.NewTimer(length)
@@ -123,7 +123,7 @@ func follow(ctx context.Context, w *watcher.Watcher, length time.Duration) (ende
 			ended = record.EndWhole
 		}
 		switch err := w.Sample(); {
-		case watcher.Gone(err):
+		case procsampler.Gone(err):
 			return record.EndGone, nil
 		case err != nil:
 			return record.EndUnreadable, err

@@ -9,7 +9,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/oracle"
+	"tarn/antelope/difftest"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/contracts"
@@ -135,7 +135,7 @@ func TestBiosProposesProducers(t *testing.T) {
 // The package's build of the original accepts setprods without doing anything, and, as
 // all of that toolchain on eosio, actions that it does not have.
 func TestBiosIsLikeTheOriginal(t *testing.T) {
-	peer, err := oracle.Find(context.Background())
+	peer, err := difftest.Find(context.Background())
 	if err != nil {
 		t.Skip(err)
 	}

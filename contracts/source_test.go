@@ -10,7 +10,7 @@ import (
 
 	"tarn/antelope/types"
 	"tarn/contracts"
-	"tarn/contracts/assembler"
+	"tarn/contracts/wat"
 )
 
 var write = flag.Bool("write", false, "write the modules that the sources give")
@@ -29,7 +29,7 @@ func TestModulesAreWhatTheirSourcesGive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		code, err := assembler.Assemble(string(source))
+		code, err := wat.Assemble(string(source))
 		if err != nil {
 			t.Fatalf("%s.wat: %v", name, err)
 		}

@@ -10,9 +10,9 @@ import (
 	"tarn/antelope/abi"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/difftest"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
-	"tarn/antelope/oracle"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -267,7 +267,7 @@ func TestTheTokenDoesWhatItsInterfaceSays(t *testing.T) {
 
 // The same steps leave the same rows of the same payers, and the same words.
 func TestTheTokenIsLikeTheOriginal(t *testing.T) {
-	peer, err := oracle.Find(context.Background())
+	peer, err := difftest.Find(context.Background())
 	if err != nil {
 		t.Skip(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tarn/history"
+	"tarn/appendonly"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/vfs"
@@ -52,7 +52,7 @@ func find(dir string) (t target, err error) {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		is, err := history.Is(vfs.OS, path)
+		is, err := appendonly.Is(vfs.OS, path)
 		if is {
 			t.logs = append(t.logs, path)
 		}
@@ -75,7 +75,7 @@ func find(dir string) (t target, err error) {
 // other is the folder to which segments of a log may have been moved, "" if there is none.
 func other(log string) (string, error) {
 	for at, n := log, 0; n <= depth; at, n = filepath.Dir(at), n+1 {
-		other, err := history.Paired(vfs.OS, at)
+		other, err := appendonly.Paired(vfs.OS, at)
 		if err != nil {
 			return "", err
 		}
@@ -105,12 +105,12 @@ func (v *Verification) verifyHistory(ctx context.Context, t *target, p *display,
 	defer p.end()
 	for _, dir := range t.logs {
 		old, err := other(dir)
-		if damage := new(history.CorruptError); errors.As(err, &damage) {
+		if damage := new(appendonly.CorruptError); errors.As(err, &damage) {
 			report(err)
 		} else if err != nil {
 			return err
 		}
-		done, err := history.Verify(history.VerifyOptions{
+		done, err := appendonly.Verify(appendonly.VerifyOptions{
 			Dir: dir, OldDir: old, Damage: report,
 			Notice: func(err error) { v.Notices = append(v.Notices, err.Error()) },
 			Read: func(bytes int64) error {
@@ -144,7 +144,7 @@ func sizeOf(dir string) (n int64) {
 
 // damageIn takes a finding in the history apart.
 func damageIn(err error) (Damage, bool) {
-	var c *history.CorruptError
+	var c *appendonly.CorruptError
 	if !errors.As(err, &c) {
 		return Damage{}, false
 	}

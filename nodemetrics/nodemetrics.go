@@ -3,7 +3,7 @@
 // and Go's runtime use. The same readings are panels of a dashboard.
 //
 // It owns the names of those metrics and the projection of writes to a year. It reads what
-// the store and package probe count, keeps only where the node stood when it began to
+// the store and package procusage count, keeps only where the node stood when it began to
 // serve, and starts nothing. What a chain, its peers and its requests are is told by
 // their owners.
 package nodemetrics
@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"tarn/probe"
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
+	"tarn/procusage"
 	"tarn/store"
 )
 
@@ -62,22 +62,22 @@ func New(o Options) *Meter {
 // a dashboard.
 type reading struct {
 	state   store.Stats
-	process probe.Process
+	process procusage.Process
 	failed  error // why some of the process could not be read
-	runtime probe.Runtime
-	files   []int64       // of Options.Files
-	spaces  []probe.Space // of Options.Folders; zero for one that could not be read
+	runtime procusage.Runtime
+	files   []int64           // of Options.Files
+	spaces  []procusage.Space // of Options.Folders; zero for one that could not be read
 }
 
 func (m *Meter) read() *reading {
-	r := &reading{state: m.o.Stats(), runtime: probe.ReadRuntime(), files: make([]int64, len(m.o.Files)),
-		spaces: make([]probe.Space, len(m.o.Folders))}
-	r.process, r.failed = probe.Self()
+	r := &reading{state: m.o.Stats(), runtime: procusage.ReadRuntime(), files: make([]int64, len(m.o.Files)),
+		spaces: make([]procusage.Space, len(m.o.Folders))}
+	r.process, r.failed = procusage.Self()
 	for i, f := range m.o.Files {
 		r.files[i] = f.Written()
 	}
 	for i, f := range m.o.Folders {
-		if space, err := probe.ReadSpace(f.Path); err == nil { // it may not be there yet
+		if space, err := procusage.ReadSpace(f.Path); err == nil { // it may not be there yet
 			r.spaces[i] = space
 		}
 	}
@@ -125,7 +125,7 @@ func (m *Meter) files(w *exposition.Writer, r *reading) {
 	for i, f := range m.o.Files {
 		w.Sample(float64(r.files[i]), "files", word(f.Name))
 	}
-	each := func(name, help string, of func(probe.Space) int64) {
+	each := func(name, help string, of func(procusage.Space) int64) {
 		w.Metric(name, exposition.Gauge, help)
 		for i, f := range m.o.Folders {
 			if r.spaces[i].Size > 0 {
@@ -134,8 +134,8 @@ func (m *Meter) files(w *exposition.Writer, r *reading) {
 		}
 	}
 	each("tarn_disk_free_bytes", "Free space of the disk that a folder is on",
-		func(s probe.Space) int64 { return s.Free })
-	each("tarn_disk_size_bytes", "Size of the disk that a folder is on", func(s probe.Space) int64 { return s.Size })
+		func(s procusage.Space) int64 { return s.Free })
+	each("tarn_disk_size_bytes", "Size of the disk that a folder is on", func(s procusage.Space) int64 { return s.Size })
 }
 
 func writeState(w *exposition.Writer, s *store.Stats) {
@@ -187,7 +187,7 @@ func (m *Meter) checkpoints(w *exposition.Writer, s *store.Stats) {
 }
 
 // writeProcess has the conventional names where there are some.
-func writeProcess(w *exposition.Writer, p *probe.Process) {
+func writeProcess(w *exposition.Writer, p *procusage.Process) {
 	w.Counter("process_cpu_seconds_total", "CPU time", (p.User + p.System).Seconds())
 	w.Metric("tarn_process_cpu_seconds_total", exposition.Counter, "CPU time, user and system")
 	w.Sample(p.User.Seconds(), "mode", "user")
@@ -211,7 +211,7 @@ func writeProcess(w *exposition.Writer, p *probe.Process) {
 		float64(p.Disk.Cancelled))
 }
 
-func writeRuntime(w *exposition.Writer, r probe.Runtime) {
+func writeRuntime(w *exposition.Writer, r procusage.Runtime) {
 	w.Gauge("go_goroutines", "Goroutines", float64(r.Goroutines))
 	w.Metric("tarn_go_memory_bytes", exposition.Gauge, "Memory of Go's runtime; all of it is anonymous")
 	w.Sample(float64(r.HeapLive), "class", "heap")

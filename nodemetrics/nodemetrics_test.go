@@ -10,7 +10,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
 	"tarn/store"
 )
 

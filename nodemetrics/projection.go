@@ -3,8 +3,8 @@ package nodemetrics
 import (
 	"time"
 
-	"tarn/probe"
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
+	"tarn/procusage"
 	"tarn/store"
 )
 
@@ -21,7 +21,7 @@ type baseline struct {
 }
 
 func (m *Meter) baseline() baseline {
-	p, _ := probe.Self() // what could not be read is 0
+	p, _ := procusage.Self() // what could not be read is 0
 	return baseline{at: time.Now(), written: m.o.Stats().Written, disk: p.Disk.Written}
 }
 

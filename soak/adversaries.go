@@ -37,7 +37,7 @@ func kills() []adversary {
 		{Kind: kind, Name: "killed stores",
 			What: "SIGKILL at any moment of a store's work, opening and recovery included; nothing durable is " +
 				"lost, what is found is a revision",
-			Package: "./store/storetest/engines", Run: "^TestKill$",
+			Package: "./store/storetest/enginestest", Run: "^TestKill$",
 			Args: []string{"-storetest.seed=$seed", "-storetest.kills=$n"}, Size: 4,
 			Count: struckPattern("kills"), Unit: "kills on seven engines"},
 		{Kind: kind, Name: "killed Antelope nodes",
@@ -52,16 +52,16 @@ func kills() []adversary {
 			Args: []string{"-node.seed=$seed", "-node.kills=$n"}, Size: 1, Unit: "kills on each of seven engines"},
 		{Kind: kind, Name: "killed Opera replays",
 			What:    "SIGKILL in the replay of a simulated network; the same blocks",
-			Package: "./opera/oracle", Run: "^TestAKilledReplayComesToTheSameBlocks$",
-			Args: []string{"-oracle.seed=$seed", "-oracle.kills=$n"}, Size: 1, Unit: "kills on each of seven engines"},
+			Package: "./opera/difftest", Run: "^TestAKilledReplayComesToTheSameBlocks$",
+			Args: []string{"-difftest.seed=$seed", "-difftest.kills=$n"}, Size: 1, Unit: "kills on each of seven engines"},
 		{Kind: kind, Name: "killed Opera followers",
 			What:    "SIGKILL of a node that follows a validator and answers requests; nothing that it told is lost",
-			Package: "./opera/oracle", Run: "^TestAKilledFollowerLosesNothingThatItTold$",
-			Args: []string{"-oracle.seed=$seed", "-oracle.followerkills=$n"}, Size: 4, Unit: "kills"},
+			Package: "./opera/difftest", Run: "^TestAKilledFollowerLosesNothingThatItTold$",
+			Args: []string{"-difftest.seed=$seed", "-difftest.followerkills=$n"}, Size: 4, Unit: "kills"},
 		{Kind: kind, Name: "killed Opera downloads",
 			What:    "SIGKILL of a node that overtakes its network by a downloaded state",
-			Package: "./opera/oracle", Run: "^TestANodeOvertakesAnotherOfItsKind$",
-			Args: []string{"-oracle.seed=$seed", "-oracle.overtakekills=$n"}, Size: 2, Unit: "kills"},
+			Package: "./opera/difftest", Run: "^TestANodeOvertakesAnotherOfItsKind$",
+			Args: []string{"-difftest.seed=$seed", "-difftest.overtakekills=$n"}, Size: 2, Unit: "kills"},
 	}
 }
 
@@ -71,16 +71,16 @@ func powerCuts() []adversary {
 		{Kind: kind, Name: "stores without power",
 			What: "a file system is shut down with all that was not synced, and processes are killed between; " +
 				"what was acknowledged is there",
-			Package: "./store/storetest/engines", Run: "^TestPowerCut$",
+			Package: "./store/storetest/enginestest", Run: "^TestPowerCut$",
 			Args: []string{"-storetest.seed=$seed", "-storetest.cuts=$n"}, Size: 2,
 			Count: struckPattern("cuts"), Unit: "cuts on seven engines", Needs: disk},
 		{Kind: kind, Name: "stores without power at once",
 			What:    "the power is cut right after a store was opened at an image that only the page cache had",
-			Package: "./store/storetest/engines", Run: "^TestPowerCutAfterOpen$",
+			Package: "./store/storetest/enginestest", Run: "^TestPowerCutAfterOpen$",
 			Args: []string{"-storetest.seed=$seed"}, Unit: "cuts on each of seven engines", Needs: disk},
 		{Kind: kind, Name: "Opera replays without power", What: "the disk of a replay loses its power; the same blocks",
-			Package: "./opera/oracle", Run: "^TestAReplayWithoutPowerComesToTheSameBlocks$",
-			Args: []string{"-oracle.seed=$seed", "-oracle.kills=$n"}, Size: 1,
+			Package: "./opera/difftest", Run: "^TestAReplayWithoutPowerComesToTheSameBlocks$",
+			Args: []string{"-difftest.seed=$seed", "-difftest.kills=$n"}, Size: 1,
 			Unit: "cuts on each of seven engines", Needs: disk},
 		{Kind: kind, Name: "starts of Antelope nodes",
 			What: "other options, engines and disks at each start, kills, cuts and full disks between; a right " +
@@ -102,8 +102,8 @@ func crashesInARow() []adversary {
 			Package: "./store/lsm", Run: "^TestASealThatCrashesAgainAndAgainKeepsItsPromises$",
 			Args: []string{"-lsm.seed=$seed", "-lsm.lives=$n"}, Size: 200, Unit: "seals"},
 		{Kind: kind, Name: "histories that crash again", What: "the same for an append-only log",
-			Package: "./history", Run: "^TestALogThatCrashesAgainAndAgainKeepsItsPromises$",
-			Args: []string{"-history.seed=$seed", "-history.states=$n"}, Size: 800, Unit: "states asked for"},
+			Package: "./appendonly", Run: "^TestALogThatCrashesAgainAndAgainKeepsItsPromises$",
+			Args: []string{"-appendonly.seed=$seed", "-appendonly.states=$n"}, Size: 800, Unit: "states asked for"},
 		{Kind: kind, Name: "state histories that crash again",
 			What:    "the same for the logs of state history, and repairs that are cut short",
 			Package: "./antelope/ship/shiplog",
@@ -141,7 +141,7 @@ func crashStates() []adversary {
 			Args: []string{"-crash.seed=$seed", "-crash.states=$n"}, Size: 4000, Unit: "states",
 			Count: regexp.MustCompile(`: (\d+) crash states opened`)},
 		{Kind: kind, Name: "crash states of histories", What: "the same for logs and indexes that are written once",
-			Package: "./history", Run: "PowerCut", Args: []string{"-history.seed=$seed", "-history.states=$n"},
+			Package: "./appendonly", Run: "PowerCut", Args: []string{"-appendonly.seed=$seed", "-appendonly.states=$n"},
 			Size: 800, Unit: "states of each of three"},
 		{Kind: kind, Name: "crash states of block logs", What: "the same for block logs and reversible blocks",
 			Package: "./antelope/blocklog",
@@ -212,15 +212,15 @@ func disks() []adversary {
 		{Kind: kind, Name: "full disks below stores",
 			What: "a disk fills up; the refusal is typed, the store can be read, undone, opened again, and goes " +
 				"on with room",
-			Package: "./store/storetest/engines", Run: "^TestNoSpace$", Args: []string{"-storetest.seed=$seed"},
+			Package: "./store/storetest/enginestest", Run: "^TestNoSpace$", Args: []string{"-storetest.seed=$seed"},
 			Unit: "disks on each of seven engines", Needs: []need{asRoot}},
 		{Kind: kind, Name: "full stores", What: "random work in a store at its limit",
-			Package: "./store/storetest/engines",
+			Package: "./store/storetest/enginestest",
 			Run:     "^TestModelFull$", Args: []string{"-storetest.seed=$seed", "-storetest.rounds=$n"}, Size: 1,
 			Unit: "rounds on each engine with a limit"},
 		{Kind: kind, Name: "failing checkpoints",
 			What:    "each step of the LSM engines' flushes fails, for long stretches",
-			Package: "./store/storetest/engines",
+			Package: "./store/storetest/enginestest",
 			Run:     "^TestModelFailing$", Args: []string{"-storetest.seed=$seed", "-storetest.rounds=$n"}, Size: 3,
 			Unit: "rounds on each LSM engine"},
 		{Kind: kind, Name: "failing disks below page stores",
@@ -233,7 +233,7 @@ func disks() []adversary {
 			Package: "./antelope/blocklog", Run: "Failure", Args: []string{"-blocklog.seed=$seed"},
 			Unit: "times all calls"},
 		{Kind: kind, Name: "failing disks below histories", What: "the same for histories",
-			Package: "./history", Run: "Fail", Args: []string{"-history.seed=$seed"}, Unit: "times all calls"},
+			Package: "./appendonly", Run: "Fail", Args: []string{"-appendonly.seed=$seed"}, Unit: "times all calls"},
 		{Kind: kind, Name: "failing disks below state histories", What: "the same for state history",
 			Package: "./antelope/ship/shiplog", Run: "^TestACallThatFailsIsToldAndLosesNothing$",
 			Args: []string{"-shiplog.seed=$seed"}, Unit: "times all calls"},
@@ -253,13 +253,13 @@ func randomWork() []adversary {
 	kind := "random work beside a model"
 	return []adversary{
 		{Kind: kind, Name: "stores beside a model", What: "random operations, crashes and refusals on all engines",
-			Package: "./store/storetest/engines",
+			Package: "./store/storetest/enginestest",
 			Run:     "^TestModel$", Args: []string{"-storetest.seed=$seed", "-storetest.rounds=$n"}, Size: 1,
 			Unit: "rounds of 12,000 operations on each of seven engines"},
 		{Kind: kind, Name: "sandboxes beside a model", What: "a small store above a view, until memory ends",
-			Package: "./store/sandbox", Run: ".", Args: []string{"-seed=$seed"}, Unit: "runs"},
+			Package: "./store/viewoverlay", Run: ".", Args: []string{"-seed=$seed"}, Unit: "runs"},
 		{Kind: kind, Name: "merged layers beside a model", What: "cursors over layers, some of which cannot be read",
-			Package: "./store/merge", Run: ".", Args: []string{"-seed=$seed"}, Unit: "runs"},
+			Package: "./store/mergecursor", Run: ".", Args: []string{"-seed=$seed"}, Unit: "runs"},
 		{Kind: kind, Name: "producers of Antelope",
 			What:    "networks that are cut at random, random blocks; all agree in the end",
 			Package: "./antelope/producer",
@@ -296,7 +296,7 @@ func randomWork() []adversary {
 			Unit: "chains"},
 		{Kind: kind, Name: "exports of fleets", What: "chains with forks that are exported, with interruptions, " +
 			"kills and power cuts at any change of a file; the files are those of an export that nothing interrupts",
-			Package: "./fleet/export", Run: "^Test", Args: []string{"-export.seed=$seed"}, Unit: "chains"},
+			Package: "./fleet/parquet", Run: "^Test", Args: []string{"-parquet.seed=$seed"}, Unit: "chains"},
 		{Kind: kind, Name: "signatures beside libraries", What: "random and damaged signatures, keys and numbers",
 			Package: "./secp256k1", Run: ".", Args: []string{"-secp256k1.seed=$seed", "-secp256k1.effort=$n"}, Size: 1,
 			Unit: "times all"},
@@ -320,8 +320,8 @@ func hostile(turn time.Duration) []adversary {
 		{Kind: kind, Name: "strangers at an Opera node",
 			What: "clients that dawdle and flood, one attack after the other, at a node in a container of 4 GiB; " +
 				"honest answers and payments come in time",
-			Package: "./opera/oracle", Run: "^TestHonestClientsAreServedBesideHostileOnes$",
-			Args: []string{"-oracle.seed=$seed", "-oracle.hostile=" + attack}, Unit: "times all attacks",
+			Package: "./opera/difftest", Run: "^TestHonestClientsAreServedBesideHostileOnes$",
+			Args: []string{"-difftest.seed=$seed", "-difftest.hostile=" + attack}, Unit: "times all attacks",
 			Needs: []need{asRoot}},
 		{Kind: kind, Name: "strangers among Antelope peers",
 			What: "in random order: lies about heads, half-sent messages, floods, silence; who misbehaves is " +
@@ -361,18 +361,18 @@ func nodeosJudges(time.Duration) []adversary {
 	list := []adversary{
 		{Kind: kind, Name: "networks with nodeos",
 			What:    "partitions and kills in a network of nodeos and ours; the same head and hash everywhere",
-			Package: "./antelope/oracle/network",
+			Package: "./antelope/difftest/network",
 			Run:     "^Test(ProducersAgreeAfterPartitions|AKilledNodeComesBackInANetwork)$",
 			Args:    []string{"-network.seed=$seed"}, Unit: "networks of each kind", Needs: env},
 		{Kind: kind, Name: "histories beside nodeos",
 			What:    "state history and traces of random work are those of nodeos; in random order",
-			Package: "./antelope/oracle", Run: "History|Traces", Args: []string{"-test.shuffle=$seed"},
+			Package: "./antelope/difftest", Run: "History|Traces", Args: []string{"-test.shuffle=$seed"},
 			Unit: "times all", Needs: env},
 	}
 	for _, names := range steeredWorkloads() {
 		list = append(list, adversary{Kind: kind, Name: "steered: " + strings.ReplaceAll(names, ",", " "),
 			What:    "a chain that nodeos' controller makes to the driver's will; the same state after its blocks",
-			Package: "./antelope/oracle", Run: "^TestOurChainComesToTheStateOfNodeosController$",
+			Package: "./antelope/difftest", Run: "^TestOurChainComesToTheStateOfNodeosController$",
 			Args: []string{"-steered.seed=$seed", "-steered.only=" + names},
 			Unit: "times these workloads", Needs: env})
 	}
@@ -407,14 +407,14 @@ func operaJudges(turn time.Duration) []adversary {
 			Size: 2000, Unit: "messages of each code", Env: env, Needs: need},
 		{Kind: kind, Name: "simulated networks before go-opera",
 			What:    "networks with cheaters, cuts, all of the driver; the same blocks and roots",
-			Package: "./opera/oracle", Run: "^TestASimulatedNetworkIsGoOperas$",
-			Args:  []string{"-oracle.seed=$seed", "-oracle.for=" + half},
+			Package: "./opera/difftest", Run: "^TestASimulatedNetworkIsGoOperas$",
+			Args:  []string{"-difftest.seed=$seed", "-difftest.for=" + half},
 			Count: regexp.MustCompile(`seed \d+: \d+ blocks, \d+ transactions, \d+ epochs, (\d+) cheaters`),
 			Unit:  "cheaters among their validators", Env: env, Needs: need},
 		{Kind: kind, Name: "networks of both",
 			What:    "validators of both that work, crash, stop, and fall apart; one chain",
-			Package: "./opera/oracle", Run: "^TestAMixedNetworkAgrees$",
-			Args: []string{"-oracle.seed=$seed", "-oracle.mixed=$n"}, Size: 2, Unit: "rounds", Env: env, Needs: need},
+			Package: "./opera/difftest", Run: "^TestAMixedNetworkAgrees$",
+			Args: []string{"-difftest.seed=$seed", "-difftest.mixed=$n"}, Size: 2, Unit: "rounds", Env: env, Needs: need},
 	}
 }
 
@@ -422,10 +422,10 @@ func operaJudges(turn time.Duration) []adversary {
 func racedPackages() []string {
 	return []string{"./antelope/blocklog", "./antelope/chain", "./antelope/execute", "./antelope/node",
 		"./antelope/p2p", "./antelope/writebehind", "./antelope/rpc",
-		"./antelope/ship", "./antelope/ship/shiplog", "./antelope/state", "./antelope/tracelog", "./dashboard",
-		"./history", "./opera/chain", "./opera/emitter",
+		"./antelope/ship", "./antelope/ship/shiplog", "./antelope/state", "./antelope/tracelog", "./livepage",
+		"./appendonly", "./opera/chain", "./opera/emitter",
 		"./opera/node", "./opera/p2p", "./opera/rpc", "./opera/state", "./opera/statesync", "./opera/txpool", "./serve",
-		"./store/lsm", "./store/page", "./store/sandbox", "./writer"}
+		"./store/lsm", "./store/page", "./store/viewoverlay", "./writer"}
 }
 
 func races() (list []adversary) {

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -109,7 +109,7 @@ func decodeHeader(b []byte) (*types.SignedBlockHeader, error) {
 func isoTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000") }
 
 // removeFile removes a file if there is one.
-func removeFile(fs partlog.FS, path string) error {
+func removeFile(fs logcatalog.FS, path string) error {
 	ok, err := fs.Exists(path)
 	if err != nil || !ok {
 		return err
@@ -120,4 +120,4 @@ func removeFile(fs partlog.FS, path string) error {
 // logName is what the names of the log's files, and of its parts, begin with.
 const logName = "blocks"
 
-func workingBase(dir string) partlog.Pair { return partlog.Pair(filepath.Join(dir, logName)) }
+func workingBase(dir string) logcatalog.Pair { return logcatalog.Pair(filepath.Join(dir, logName)) }

@@ -6,14 +6,14 @@ import (
 	"log/slog"
 	"time"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 )
 
 // inspection looks into the finished partitions of a log, which must be of one chain, and repairs indexes
 // that are missing or do not match.
 type inspection struct {
-	fs      partlog.FS
+	fs      logcatalog.FS
 	log     *slog.Logger
 	now     func() time.Time
 	chain   types.Checksum256 // of the partitions; zero until one is looked into
@@ -21,7 +21,7 @@ type inspection struct {
 }
 
 // look returns a partition with the blocks that it has, whatever its name says.
-func (x *inspection) look(p partlog.Part) (partlog.Part, error) {
+func (x *inspection) look(p logcatalog.Part) (logcatalog.Part, error) {
 	f, err := x.fs.Open(p.Log(), false)
 	if err != nil {
 		return p, fmt.Errorf("open retained block log: %w", err)
@@ -78,7 +78,7 @@ func (s *source) closedExtent() (extent, error) {
 }
 
 // openPart opens a finished partition.
-func (l *Log) openPart(p partlog.Part) (*segment, error) {
+func (l *Log) openPart(p logcatalog.Part) (*segment, error) {
 	seg, err := openSegment(l.o.FS, p.Pair, false)
 	if err != nil {
 		return nil, err

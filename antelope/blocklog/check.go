@@ -12,7 +12,7 @@ import (
 	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // linkBytes is how much of a packed block has the id of the block before.
@@ -20,7 +20,7 @@ const linkBytes = previousOffset + 32
 
 // damaged says that what is at an offset of a log is not the block that it should be.
 func damaged(num uint32, at int64, path, format string, args ...any) error {
-	return &logtail.Damage{
+	return &torntail.Damage{
 		Path: path, Offset: at, Detail: fmt.Sprintf("block %d is damaged: ", num) + fmt.Sprintf(format, args...),
 		Remedy: servedRemedy,
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"tarn/antelope/types"
-	"tarn/store/vfs/logtail"
 	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/torntail"
 )
 
 // unchecked is where a packed block has what no other block names: the producer's signature, and
@@ -92,7 +92,7 @@ func damagedBlocks(t *testing.T, change func(*Options), ours bool) {
 				copy(other[from:to], s.data[from:to])
 				copy(other[extensions:], s.data[extensions:])
 			}
-			told := new(logtail.Damage)
+			told := new(torntail.Damage)
 			switch {
 			case err == nil && !bytes.Equal(other, s.data):
 				t.Errorf("offset %d of block %d: block %d is another", bit-at, num, s.num)
@@ -176,7 +176,7 @@ func TestABlockThatWasCheckedIsHeldToWhatItWas(t *testing.T) {
 	at, _, path := whereIs(t, l, want[1].num)
 	from, _, _ := unchecked(want[1].data)
 	damage(t, fs.mem, path, at+int64(from)+9, 1)
-	if _, err := l.ReadRaw(want[1].num); !errors.As(err, new(*logtail.Damage)) {
+	if _, err := l.ReadRaw(want[1].num); !errors.As(err, new(*torntail.Damage)) {
 		t.Errorf("a signature that has changed: %v", err)
 	}
 	it := l.Blocks(context.Background(), want[0].num, want[4].num)
@@ -185,7 +185,7 @@ func TestABlockThatWasCheckedIsHeldToWhatItWas(t *testing.T) {
 	for it.Next() {
 		n++
 	}
-	if !errors.As(it.Err(), new(*logtail.Damage)) {
+	if !errors.As(it.Err(), new(*torntail.Damage)) {
 		t.Errorf("%d blocks in a row, then %v", n, it.Err())
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/store/vfs"
 )
 
@@ -65,7 +65,7 @@ func (l opening) readable(s *source, e extent, num uint32) (bool, error) {
 	if num == e.head.num {
 		return true, nil
 	}
-	size, err := partlog.Size(l.o.FS, workingBase(l.o.Dir).Index())
+	size, err := logcatalog.Size(l.o.FS, workingBase(l.o.Dir).Index())
 	if err != nil || size < int64(num-s.preamble.First+2)*positionBytes {
 		return false, err
 	}
@@ -228,7 +228,7 @@ func (l opening) vacuum(s *source, e *extent) error {
 // cutter copies consecutive entries into a new log, with the positions that they
 // have there.
 type cutter struct {
-	fs      partlog.FS
+	fs      logcatalog.FS
 	source  *source
 	end     int64 // where to stop
 	surface *surface
@@ -237,7 +237,7 @@ type cutter struct {
 // cut makes a new log and index under a path without extension, durable but for
 // their names, from the entries between an offset and the cutter's end. It returns
 // by how much positions changed.
-func (c *cutter) cut(from int64, p Preamble, base partlog.Pair) (shift int64, err error) {
+func (c *cutter) cut(from int64, p Preamble, base logcatalog.Pair) (shift int64, err error) {
 	log, err := c.fs.Create(base.Log())
 	if err != nil {
 		return 0, err

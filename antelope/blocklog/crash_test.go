@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/errorfs"
@@ -173,7 +173,7 @@ func (l *life) truncate() {
 
 // verify opens what a crash left and compares it with what was promised. It goes on
 // with the log, to see that it can.
-func (l *life) verify(fs partlog.FS, at int) error {
+func (l *life) verify(fs logcatalog.FS, at int) error {
 	m := mark{}
 	for _, k := range l.marks {
 		if k.position > at {

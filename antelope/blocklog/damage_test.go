@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/store/vfs/logtail"
 	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/torntail"
 )
 
 // spoil damages a file at random, and says how, and which bytes from one to another are changed.
@@ -121,7 +121,7 @@ func TestDamagedReversibleBlocksNeverGoInSilence(t *testing.T) {
 			mem := s.mem.Clone()
 			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Mend: mend,
 				Durable: func() uint32 { return s.irreversible }})
-			var damage *logtail.Damage
+			var damage *torntail.Damage
 			if !mend && errors.As(err, &damage) {
 				if damage.Path != reversiblePath || damage.Remedy == "" || !bytes.Equal(mem.Blob(path).Bytes(), b) {
 					t.Fatalf("%s: %v", how, err)
@@ -177,7 +177,7 @@ func TestAReversibleFileCutInItsHeadIsDamaged(t *testing.T) {
 			r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}, Mend: mend,
 				Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if !mend {
-				if lost := new(logtail.Damage); !errors.As(err, &lost) || lost.Remedy == "" {
+				if lost := new(torntail.Damage); !errors.As(err, &lost) || lost.Remedy == "" {
 					t.Fatalf("cut at %d: %v", cut, err)
 				}
 				continue
@@ -248,7 +248,7 @@ func TestAFlippedBitStopsWhoSignsOnlyWhereItMatters(t *testing.T) {
 				return irreversible
 			}})
 			if last := i == len(blocks)-1; last || irreversible < b.num {
-				damage := new(logtail.Damage)
+				damage := new(torntail.Damage)
 				if !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes ||
 					!strings.Contains(damage.Remedy, "at a height that it has already signed") {
 					t.Errorf("block %d, irreversible %d: %v", b.num, irreversible, err)
@@ -256,7 +256,7 @@ func TestAFlippedBitStopsWhoSignsOnlyWhereItMatters(t *testing.T) {
 				continue
 			}
 			must(t, err)
-			if kept := mem.Blob(reversiblePath + logtail.KeptSuffix); r.Len() != len(blocks)-1 || kept == nil ||
+			if kept := mem.Blob(reversiblePath + torntail.KeptSuffix); r.Len() != len(blocks)-1 || kept == nil ||
 				!bytes.Equal(kept.Bytes(), file[b.offset-recordHeaderBytes:blocks[i+1].offset-recordHeaderBytes]) {
 				t.Errorf("block %d, irreversible %d: %d blocks", b.num, irreversible, r.Len())
 			}
@@ -291,7 +291,7 @@ func TestAnOwnNewestBlockBeforeOneOfAnotherBranchIsNotLeftOut(t *testing.T) {
 		return OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem},
 			Durable: func() uint32 { return 2 }})
 	}
-	damage := new(logtail.Damage)
+	damage := new(torntail.Damage)
 	if _, err := flipped(five, blocks[3].offset+40); !errors.As(err, &damage) ||
 		damage.Offset != blocks[3].offset-recordHeaderBytes {
 		t.Errorf("the own block 5 is damaged, a block 4 follows it: %v", err)
@@ -358,7 +358,7 @@ func TestOlderReversibleFilesAreJudgedByWhatFollows(t *testing.T) {
 		r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: testFS{mem, mem}})
 		if i < len(blocks)-1 {
 			last := fmt.Sprintf("beyond block %d and", blocks[len(blocks)-1].num)
-			if damage := new(logtail.Damage); !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes ||
+			if damage := new(torntail.Damage); !errors.As(err, &damage) || damage.Offset != b.offset-recordHeaderBytes ||
 				!strings.Contains(damage.Remedy, last) || !strings.Contains(damage.Remedy, "rename the file") {
 				t.Errorf("block %d: %v", b.num, err)
 			}
@@ -403,7 +403,7 @@ func TestDamagedBlocksOfTheLogThatAreNeededAreNotCut(t *testing.T) {
 			o := testOptions(testFS{mem, mem})
 			o.Needed = func() uint32 { return want[19].num + 1 }
 			_, err := Open(o)
-			lost := new(logtail.Damage)
+			lost := new(torntail.Damage)
 			if crashed && name == "an id" { // in what was durable nobody looks
 				continue
 			}

@@ -11,7 +11,7 @@ import (
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/finality"
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
@@ -112,7 +112,7 @@ var testChainID = types.Hash([]byte("a chain"))
 
 const testDir = "/node/blocks"
 
-func testOptions(fs partlog.FS) Options {
+func testOptions(fs logcatalog.FS) Options {
 	return Options{Dir: testDir, FS: fs, Now: func() time.Time { return time.Unix(1700000000, 0) }}
 }
 

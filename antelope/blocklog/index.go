@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/store/vfs"
 )
 
@@ -23,7 +23,7 @@ const (
 
 // indexJob makes an index agree with a log.
 type indexJob struct {
-	fs      partlog.FS
+	fs      logcatalog.FS
 	source  *source
 	path    string // of the index
 	extent  extent
@@ -43,7 +43,7 @@ func (j *indexJob) mend() (indexState, error) {
 		return j.clear()
 	}
 	count := int64(j.extent.head.num-j.source.preamble.First) + 1
-	size, err := partlog.Size(j.fs, j.path)
+	size, err := logcatalog.Size(j.fs, j.path)
 	if err != nil {
 		return 0, fmt.Errorf("size of %s: %w", j.path, err)
 	}
@@ -97,7 +97,7 @@ func (j *indexJob) mend() (indexState, error) {
 
 // clear leaves an empty index.
 func (j *indexJob) clear() (indexState, error) {
-	size, err := partlog.Size(j.fs, j.path)
+	size, err := logcatalog.Size(j.fs, j.path)
 	if err != nil {
 		return 0, err
 	}

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
 
 // old makes an empty log of an older version, as an older nodeos would have.
-func old(t *testing.T, fs partlog.FS, version, first uint32) Preamble {
+func old(t *testing.T, fs logcatalog.FS, version, first uint32) Preamble {
 	t.Helper()
 	g := types.DefaultGenesis()
 	p := Preamble{Version: version, First: first, ChainID: g.ChainID()}
@@ -259,10 +259,10 @@ func TestRetainingNothingKeepsNoLog(t *testing.T) {
 	}
 }
 
-func exists(t *testing.T, fs partlog.FS, want bool, names ...string) {
+func exists(t *testing.T, fs logcatalog.FS, want bool, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		pair := partlog.Pair(testDir + "/" + name)
+		pair := logcatalog.Pair(testDir + "/" + name)
 		for _, path := range []string{pair.Log(), pair.Index()} {
 			if ok, err := fs.Exists(path); err != nil || ok != want {
 				t.Errorf("%s exists: %v (%v), expected %v", path, ok, err, want)
@@ -389,7 +389,7 @@ func TestAPartitionThatAnotherCoversIsNotTheLast(t *testing.T) {
 		must(t, l.Close())
 	}
 	fs := disks[1]
-	extracted, live := partlog.NewPart(testDir, logName, 21, 30), workingBase(testDir)
+	extracted, live := logcatalog.NewPart(testDir, logName, 21, 30), workingBase(testDir)
 	for _, path := range []string{extracted.Log(), extracted.Index()} {
 		fs.mem.Put(path, disks[0].mem.Blob(path).Clone())
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 )
 
@@ -40,10 +40,10 @@ type Log struct {
 	pending  []pendingBlock
 	waiting  int // bytes of pending
 	head     link
-	blocks   bool                       // whether there is a head
-	durable  uint32                     // all blocks up to this number are durable
-	retained *partlog.Catalog[*segment] // finished partitions; it guards itself
-	chain    types.Checksum256          // of those
+	blocks   bool                          // whether there is a head
+	durable  uint32                        // all blocks up to this number are durable
+	retained *logcatalog.Catalog[*segment] // finished partitions; it guards itself
+	chain    types.Checksum256             // of those
 	failed   error
 	closed   bool
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/antelope/partlog"
-	"tarn/store/vfs/logtail"
+	"tarn/antelope/logcatalog"
+	"tarn/store/vfs/torntail"
 )
 
 // mostMended bounds how many positions of an index are found from blocks beside, for one that is
@@ -18,7 +18,7 @@ const mostMended = 4096
 func (l *Log) readMended(s *segment, num, last, highest uint32, end, limit int64) (span, error) {
 	for range 3 { // where a block begins, where it ends, and where the index ends
 		sp, err := s.read(num, last, highest, end, limit)
-		odd := new(logtail.Damage)
+		odd := new(torntail.Damage)
 		if !errors.As(err, &odd) || odd.Path != s.base.Index() {
 			return sp, err
 		}
@@ -34,7 +34,7 @@ func (l *Log) readMended(s *segment, num, last, highest uint32, end, limit int64
 
 // mend finds where blocks begin, from one on to the next to which the index leads, and makes the
 // index say so. It is false if the log does not tell.
-func (s *segment) mend(fs partlog.FS, num, highest uint32, end int64) (bool, error) {
+func (s *segment) mend(fs logcatalog.FS, num, highest uint32, end int64) (bool, error) {
 	log := &source{file: s.log, path: s.base.Log(), preamble: s.preamble, start: s.start, size: end}
 	next, to := num+1, end
 	for ; next <= highest; next++ {
@@ -42,7 +42,7 @@ func (s *segment) mend(fs partlog.FS, num, highest uint32, end int64) (bool, err
 			return false, nil
 		}
 		list, err := s.positions(next, 1)
-		if errors.As(err, new(*logtail.Damage)) { // the index ends before it
+		if errors.As(err, new(*torntail.Damage)) { // the index ends before it
 			continue
 		}
 		if err != nil {
@@ -114,7 +114,7 @@ func (s *segment) misplaced(num, highest uint32, at, end int64) error {
 
 // disagree is said of an index that does not lead to a block.
 func disagree(num uint32, s *segment) error {
-	return &logtail.Damage{
+	return &torntail.Damage{
 		Path: s.base.Index(), Offset: int64(num-s.preamble.First) * positionBytes,
 		Detail: fmt.Sprintf("the index is damaged: block %d is not where it says", num),
 		Remedy: "Stop the node, and write the index anew with `leap-util block-log make-index`",

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // Open opens the log of a blocks directory, or prepares for one to be begun by
@@ -25,7 +25,7 @@ func Open(o Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{o: o, mode: o.mode(), retained: new(partlog.Catalog[*segment])}
+	l := &Log{o: o, mode: o.mode(), retained: new(logcatalog.Catalog[*segment])}
 	if err := (opening{l}).open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open block log in %s: %w", o.Dir, err), l.shut(false))
 	}
@@ -99,7 +99,7 @@ func (l opening) openSums() (err error) {
 
 // recoverAny is recover where there may be no working log.
 func (l opening) recoverAny() (extent, error) {
-	size, err := partlog.Size(l.o.FS, workingBase(l.o.Dir).Log())
+	size, err := logcatalog.Size(l.o.FS, workingBase(l.o.Dir).Log())
 	if err != nil || size == 0 {
 		return extent{}, err
 	}
@@ -237,7 +237,7 @@ func (l opening) sound(s *source) (extent, error) {
 		// Of what another program was writing when the machine stopped any part may be missing.
 		return e, err
 	}
-	end := logtail.End{Path: s.path, Whole: e.end, Size: s.size, Durable: m.durable, Remedy: remedy}
+	end := torntail.End{Path: s.path, Whole: e.end, Size: s.size, Durable: m.durable, Remedy: remedy}
 	return e, end.Judge()
 }
 
@@ -303,7 +303,7 @@ func (l opening) cut(s *source, e extent) error {
 		next = e.head.num + 1
 	}
 	if l.o.Needed != nil && next < l.o.needed() {
-		return &logtail.Damage{Path: s.path, Offset: e.end, Remedy: remedy,
+		return &torntail.Damage{Path: s.path, Offset: e.end, Remedy: remedy,
 			Detail: fmt.Sprintf("block %d is not whole, and the state counts on the blocks before %d",
 				next, l.o.needed())}
 	}
@@ -497,7 +497,7 @@ func (l *Log) begin(p Preamble) error {
 }
 
 // createLog makes an empty log and index, durably, replacing what has these names.
-func createLog(fs partlog.FS, base partlog.Pair, p Preamble) error {
+func createLog(fs logcatalog.FS, base logcatalog.Pair, p Preamble) error {
 	b := p.Append(nil)
 	if p.Pruned {
 		b = binary.LittleEndian.AppendUint32(b, 0)
@@ -520,7 +520,7 @@ func createLog(fs partlog.FS, base partlog.Pair, p Preamble) error {
 }
 
 // writeFile makes a file of this content; its bytes are durable, its name not.
-func writeFile(fs partlog.FS, path string, b []byte) error {
+func writeFile(fs logcatalog.FS, path string, b []byte) error {
 	f, err := fs.Create(path)
 	if err != nil {
 		return err

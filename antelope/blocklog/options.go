@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 )
 
 const (
@@ -50,7 +50,7 @@ type Options struct {
 	// two; 0 is nodeos' 4 MiB.
 	PruneBytes int64
 
-	FS     partlog.FS       // nil is the machine's own
+	FS     logcatalog.FS    // nil is the machine's own
 	Now    func() time.Time // names files that are set aside; nil is time.Now
 	Logger *slog.Logger     // nil says nothing
 }
@@ -134,10 +134,10 @@ func (o *Options) needed() uint32 {
 func (o *Options) doubtful() int64 { return 4 * o.SyncBytes }
 
 func settleSurroundings(
-	fs partlog.FS, now func() time.Time, l *slog.Logger,
-) (partlog.FS, func() time.Time, *slog.Logger) {
+	fs logcatalog.FS, now func() time.Time, l *slog.Logger,
+) (logcatalog.FS, func() time.Time, *slog.Logger) {
 	if fs == nil {
-		fs = partlog.OS
+		fs = logcatalog.OS
 	}
 	if now == nil {
 		now = time.Now

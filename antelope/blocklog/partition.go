@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 )
 
@@ -12,7 +12,7 @@ import (
 // partitions in the archive that a start may ask for.
 func (l opening) openRetained() error {
 	x := &inspection{fs: l.o.FS, log: l.o.Logger, now: l.o.Now}
-	c, err := partlog.OpenCatalog(partlog.Options{
+	c, err := logcatalog.OpenCatalog(logcatalog.Options{
 		FS: l.o.FS, Name: logName, Retained: l.o.retainedDir(), Archive: l.o.archiveDir(), Most: l.o.maxRetained(),
 		Logger: l.o.Logger,
 	}, x.look, l.openPart)
@@ -109,7 +109,7 @@ func (l *Log) reviveRetained(last uint32) error {
 }
 
 // revive makes the newest partition the working log again.
-func (l *Log) revive(p partlog.Part) error {
+func (l *Log) revive(p logcatalog.Part) error {
 	base := workingBase(l.o.Dir)
 	if err := l.retained.Revive(base); err != nil {
 		return err

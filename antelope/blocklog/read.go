@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 )
 
@@ -118,7 +118,7 @@ func (l *Log) span(num, last uint32, limit int64) (span, error) {
 	}
 	l.mu.RUnlock()
 	var sp span
-	found, err := l.retained.Use(num, func(p partlog.Part, seg *segment) (err error) {
+	found, err := l.retained.Use(num, func(p logcatalog.Part, seg *segment) (err error) {
 		sp, err = l.readMended(seg, num, min(last, p.Last), p.Last, seg.end, limit)
 		return err
 	})

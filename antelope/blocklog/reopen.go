@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // reversibleHead is what a file of reversible blocks begins with.
@@ -29,19 +29,19 @@ type reversibleHead struct {
 func (h reversibleHead) append(b []byte) []byte {
 	from := len(b)
 	b = append(b, reversibleMagic...)
-	b = partlog.Seal(binary.LittleEndian.AppendUint32(b, h.version), from)
+	b = logcatalog.Seal(binary.LittleEndian.AppendUint32(b, h.version), from)
 	b = binary.LittleEndian.AppendUint64(b, h.file)
 	b = binary.LittleEndian.AppendUint64(b, uint64(h.durable))
-	return partlog.Seal(b, from)
+	return logcatalog.Seal(b, from)
 }
 
 // decodeReversibleHead reads a head; false if the bytes begin otherwise.
 func decodeReversibleHead(b []byte) (h reversibleHead, ok bool) {
-	if _, ok := partlog.Unseal(b[:16]); !ok || string(b[:8]) != reversibleMagic {
+	if _, ok := logcatalog.Unseal(b[:16]); !ok || string(b[:8]) != reversibleMagic {
 		return h, false
 	}
 	h.version = binary.LittleEndian.Uint32(b[8:])
-	if _, ok := partlog.Unseal(b[:reversibleHeadBytes]); ok {
+	if _, ok := logcatalog.Unseal(b[:reversibleHeadBytes]); ok {
 		h.file, h.durable = binary.LittleEndian.Uint64(b[16:]), int64(binary.LittleEndian.Uint64(b[24:]))
 	}
 	return h, true
@@ -52,7 +52,7 @@ func (r *Reversible) open() error {
 	if err != nil {
 		return err
 	}
-	if r.mark, err = logtail.OpenMark(r.fs, r.path+".mark"); err != nil {
+	if r.mark, err = torntail.OpenMark(r.fs, r.path+".mark"); err != nil {
 		return err
 	}
 	if !exists {
@@ -117,9 +117,9 @@ func (r *Reversible) readHead(size int64) error {
 }
 
 // endOf is what is known of the end of the file.
-func (r *Reversible) endOf(size int64) logtail.End {
+func (r *Reversible) endOf(size int64) torntail.End {
 	records := r.records()
-	end := logtail.End{Path: r.path, Size: size, Durable: logtail.Unnoted,
+	end := torntail.End{Path: r.path, Size: size, Durable: torntail.Unnoted,
 		Behind: func(offset int64) (int64, bool, error) {
 			return records.Next(r.file, offset, size)
 		}}
@@ -133,8 +133,8 @@ func (r *Reversible) endOf(size int64) logtail.End {
 }
 
 // records are those of the file, to be found behind what is not whole.
-func (r *Reversible) records() *logtail.Records {
-	return &logtail.Records{
+func (r *Reversible) records() *torntail.Records {
+	return &torntail.Records{
 		Align: r.align,
 		Head:  recordHeaderBytes,
 		Parse: func(head []byte) (int64, uint32, bool) {
@@ -150,11 +150,11 @@ func (r *Reversible) records() *logtail.Records {
 // hole is a part of the file without a whole record that no crash has torn.
 type hole struct {
 	from, to int64
-	damage   *logtail.Damage
+	damage   *torntail.Damage
 }
 
 // scan lists the records, and the holes between and behind them, up to the end that a crash may have torn.
-func (r *Reversible) scan(end *logtail.End) (holes []hole, err error) {
+func (r *Reversible) scan(end *torntail.End) (holes []hole, err error) {
 	for {
 		if r.end > 0 { // else the head is not whole
 			if err := r.readRecords(end.Size); err != nil {
@@ -163,9 +163,9 @@ func (r *Reversible) scan(end *logtail.End) (holes []hole, err error) {
 		}
 		end.Whole = r.end
 		err := end.Judge()
-		var damage *logtail.Damage
+		var damage *torntail.Damage
 		if r.end == 0 && err == nil {
-			damage = &logtail.Damage{Path: r.path, Detail: "the head of the file is damaged"}
+			damage = &torntail.Damage{Path: r.path, Detail: "the head of the file is damaged"}
 		} else if !errors.As(err, &damage) {
 			return holes, err
 		}
@@ -226,7 +226,7 @@ func (r *Reversible) cutEnd(size int64) error {
 	r.cut = last - r.end
 	switch {
 	case r.cut > 0:
-		removed, err := logtail.Keep(r.fs, r.file, r.path, r.end, last)
+		removed, err := torntail.Keep(r.fs, r.file, r.path, r.end, last)
 		if err != nil {
 			return err
 		}
@@ -287,7 +287,7 @@ func (r *Reversible) leaveOut(holes []hole, size int64) error {
 		return &damage
 	}
 	for _, h := range holes {
-		removed, err := logtail.Keep(r.fs, r.file, r.path, h.from, h.to)
+		removed, err := torntail.Keep(r.fs, r.file, r.path, h.from, h.to)
 		if err != nil {
 			return err
 		}

@@ -12,10 +12,10 @@ import (
 	"slices"
 	"sync"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 const (
@@ -31,10 +31,10 @@ const (
 
 // ReversibleOptions say where reversible blocks are kept.
 type ReversibleOptions struct {
-	Dir          string       // the blocks directory; the file is below it
-	CompactBytes int64        // obsolete bytes below which nothing is rewritten; 0 is 4 MiB
-	FS           partlog.FS   // nil is the machine's own
-	Logger       *slog.Logger // nil says nothing
+	Dir          string        // the blocks directory; the file is below it
+	CompactBytes int64         // obsolete bytes below which nothing is rewritten; 0 is 4 MiB
+	FS           logcatalog.FS // nil is the machine's own
+	Logger       *slog.Logger  // nil says nothing
 	// Durable tells up to which block the log survives a power cut (Log.Durable).
 	// Blocks after it are kept, whatever Obsolete says. Nil is for no log.
 	Durable func() uint32
@@ -54,7 +54,7 @@ type ReversibleOptions struct {
 //
 // It may be used by several goroutines.
 type Reversible struct {
-	fs      partlog.FS
+	fs      logcatalog.FS
 	path    string
 	compact int64
 	log     *slog.Logger
@@ -64,9 +64,9 @@ type Reversible struct {
 	mu       sync.Mutex
 	file     vfs.File
 	head     reversibleHead
-	mark     *logtail.Mark // of head.file: up to which offset the file is durable
-	align    int64         // what the offsets of records are multiples of
-	end      int64         // where the next record begins
+	mark     *torntail.Mark // of head.file: up to which offset the file is durable
+	align    int64          // what the offsets of records are multiples of
+	end      int64          // where the next record begins
 	past     pastCache
 	blocks   []reversibleBlock
 	obsolete int64 // bytes of records that are not in blocks any more
@@ -87,7 +87,7 @@ type reversibleBlock struct {
 }
 
 // OpenReversible opens the file or makes it, and cuts a torn end off. What is damaged and may be
-// needed is a [logtail.Damage], unless o says Mend; nothing was changed then.
+// needed is a [torntail.Damage], unless o says Mend; nothing was changed then.
 func OpenReversible(o ReversibleOptions) (*Reversible, error) {
 	fs, _, log := settleSurroundings(o.FS, nil, o.Logger)
 	dir := filepath.Join(o.Dir, ReversibleDir)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
@@ -16,7 +16,7 @@ import (
 
 const reversiblePath = testDir + "/" + ReversibleDir + "/" + ReversibleName
 
-func openReversible(t *testing.T, fs partlog.FS) *Reversible {
+func openReversible(t *testing.T, fs logcatalog.FS) *Reversible {
 	t.Helper()
 	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, CompactBytes: 3000})
 	must(t, err)
@@ -212,7 +212,7 @@ func TestReversibleFailuresSurface(t *testing.T) {
 	}
 }
 
-func failingReversible(fs partlog.FS, seed uint64) error {
+func failingReversible(fs logcatalog.FS, seed uint64) error {
 	r, err := OpenReversible(ReversibleOptions{Dir: testDir, FS: fs, CompactBytes: 1000})
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"io"
 	"sync"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/store/vfs"
 )
 
@@ -15,7 +15,7 @@ import (
 // that the files stay open under them.
 type segment struct {
 	log, index vfs.File
-	base       partlog.Pair
+	base       logcatalog.Pair
 	preamble   Preamble
 	start      int64 // where entries begin
 	end        int64 // of the entries of a finished partition
@@ -25,7 +25,7 @@ type segment struct {
 }
 
 // openSegment opens a log and its index.
-func openSegment(fs partlog.FS, base partlog.Pair, writable bool) (*segment, error) {
+func openSegment(fs logcatalog.FS, base logcatalog.Pair, writable bool) (*segment, error) {
 	log, err := fs.Open(base.Log(), writable)
 	if err != nil {
 		return nil, fmt.Errorf("open block log: %w", err)

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -30,7 +30,7 @@ const (
 // sumsFile is the open file. Whoever holds the log's writer lock writes, anybody reads. A nil one is
 // empty and cannot be written.
 type sumsFile struct {
-	fs   partlog.FS
+	fs   logcatalog.FS
 	path string
 	log  *slog.Logger
 
@@ -47,7 +47,7 @@ type sumsFile struct {
 
 // openSums opens the file if there is one. One that does not begin as it should counts for nothing, and
 // is made anew by the next write.
-func openSums(fs partlog.FS, path string, writable bool, log *slog.Logger) (*sumsFile, error) {
+func openSums(fs logcatalog.FS, path string, writable bool, log *slog.Logger) (*sumsFile, error) {
 	s := &sumsFile{fs: fs, path: path, log: log}
 	exists, err := fs.Exists(path)
 	if err != nil || !exists {
@@ -74,7 +74,7 @@ func sumsHeader(first uint32) []byte {
 	b := append(make([]byte, 0, sumsHeaderBytes), sumsMagic...)
 	b = binary.LittleEndian.AppendUint32(b, sumsVersion)
 	b = binary.LittleEndian.AppendUint32(b, first)
-	return append(partlog.Seal(b, 0), 0, 0, 0, 0)
+	return append(logcatalog.Seal(b, 0), 0, 0, 0, 0)
 }
 
 func decodeSumsHeader(b []byte) (first uint32, ok bool) {

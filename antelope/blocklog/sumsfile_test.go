@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"tarn/antelope/types"
-	"tarn/store/vfs/logtail"
 	"tarn/store/vfs/memfs"
+	"tarn/store/vfs/torntail"
 )
 
 const sumsPath = testDir + "/" + SumsName
@@ -75,7 +75,7 @@ func TestDamageThatNoBlockNamesIsFound(t *testing.T) {
 				at, _, path := whereIs(t, l, s.num)
 				write(t, hurt, path, at, forged)
 				b, err := l.ReadRaw(s.num)
-				told := new(logtail.Damage)
+				told := new(torntail.Damage)
 				if !errors.As(err, &told) || told.Path != path || told.Offset != at ||
 					!strings.Contains(told.Detail, sumsPath) {
 					t.Errorf("%s: %d bytes, %v", what, len(b), err)

@@ -7,7 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/store/vfs"
 )
 
@@ -44,14 +44,14 @@ func (m tailMark) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, m.record)
 	b = binary.LittleEndian.AppendUint64(b, uint64(m.durable))
 	b = binary.LittleEndian.AppendUint32(b, m.kept)
-	return partlog.Seal(b, from)
+	return logcatalog.Seal(b, from)
 }
 
 func decodeTailMark(b []byte) (m tailMark, ok bool) {
 	if len(b) < tailHeaderBytes {
 		return tailMark{}, false
 	}
-	b, ok = partlog.Unseal(b[:tailHeaderBytes])
+	b, ok = logcatalog.Unseal(b[:tailHeaderBytes])
 	if !ok || string(b[:8]) != tailMagic || binary.LittleEndian.Uint32(b[8:]) != tailVersion {
 		return tailMark{}, false
 	}
@@ -83,7 +83,7 @@ type tail struct {
 }
 
 // createTail begins the file with a mark, durably but for its name.
-func createTail(fs partlog.FS, path string, m tailMark) (*tail, error) {
+func createTail(fs logcatalog.FS, path string, m tailMark) (*tail, error) {
 	f, err := fs.Create(path)
 	if err != nil {
 		return nil, fmt.Errorf("create %s: %w", path, err)
@@ -120,7 +120,7 @@ func (t *tail) write(records []byte) error {
 }
 
 // readTail reads what a crash left: the mark and the records from there on.
-func readTail(fs partlog.FS, path string) (m tailMark, records []byte, ok bool, err error) {
+func readTail(fs logcatalog.FS, path string) (m tailMark, records []byte, ok bool, err error) {
 	if ok, err := fs.Exists(path); err != nil || !ok {
 		return tailMark{}, nil, false, err
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -16,7 +16,7 @@ import (
 // those of leap-util's block-log command. Nobody may have the log open.
 type Tool struct {
 	Dir    string           // blocks-dir
-	FS     partlog.FS       // nil is the machine's own
+	FS     logcatalog.FS    // nil is the machine's own
 	Now    func() time.Time // nil is time.Now
 	Logger *slog.Logger     // gets progress; nil says nothing
 }
@@ -42,7 +42,7 @@ type bundle struct {
 
 // open opens a log for reading. If the index has to agree and does not have as many
 // entries as it should have for the log, that is an error.
-func (t Tool) open(base partlog.Pair, agree bool) (*bundle, error) {
+func (t Tool) open(base logcatalog.Pair, agree bool) (*bundle, error) {
 	seg, err := openSegment(t.FS, base, false)
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (t Tool) MakeIndex(out string) error {
 
 // extract copies a range of blocks into a new pair. A range from the log's first
 // block on keeps its preamble, any other begins with the chain's id.
-func (t Tool) extract(b *bundle, first, count uint32, base partlog.Pair) error {
+func (t Tool) extract(b *bundle, first, count uint32, base logcatalog.Pair) error {
 	first = max(first, b.preamble.First)
 	count = min(count, b.entries())
 	from, err := b.position(first)
@@ -205,8 +205,8 @@ func (t Tool) Extract(first, last uint32, out string) error {
 }
 
 // rangeBase is the path without extension of a log of a range of blocks.
-func rangeBase(dir string, first, last uint32) partlog.Pair {
-	return partlog.NewPart(dir, logName, first, last).Pair
+func rangeBase(dir string, first, last uint32) logcatalog.Pair {
+	return logcatalog.NewPart(dir, logName, first, last).Pair
 }
 
 // Split copies blocks.log into logs of stride blocks each in another folder.
@@ -239,7 +239,7 @@ func (t Tool) Split(stride uint32, out string) error {
 // not match.
 func (t Tool) Merge(out string) error {
 	t = t.settle()
-	list, err := partlog.Parts(t.FS, t.Dir, logName, (&inspection{fs: t.FS, log: t.Logger, now: t.Now}).look, t.Logger)
+	list, err := logcatalog.Parts(t.FS, t.Dir, logName, (&inspection{fs: t.FS, log: t.Logger, now: t.Now}).look, t.Logger)
 	if err != nil {
 		return err
 	}
@@ -268,9 +268,9 @@ func (t Tool) Merge(out string) error {
 }
 
 // join makes one log of consecutive ones.
-func (t Tool) join(list []partlog.Part, out string) (err error) {
+func (t Tool) join(list []logcatalog.Part, out string) (err error) {
 	base, temporary := rangeBase(out, list[0].First, list[len(list)-1].Last),
-		partlog.Pair(filepath.Join(out, "merging"))
+		logcatalog.Pair(filepath.Join(out, "merging"))
 	log, err := t.FS.Create(temporary.Log())
 	if err != nil {
 		return err
@@ -294,7 +294,7 @@ func (t Tool) join(list []partlog.Part, out string) (err error) {
 	return temporary.Replace(t.FS, base)
 }
 
-func (t Tool) joinOne(r partlog.Part, log, index vfs.File, end, count int64) (int64, error) {
+func (t Tool) joinOne(r logcatalog.Part, log, index vfs.File, end, count int64) (int64, error) {
 	b, err := t.open(r.Pair, true)
 	if err != nil {
 		return 0, err
@@ -397,10 +397,10 @@ func (t Tool) Vacuum() error {
 // that of the oldest partition. retained may be "". ok is false if there is no log.
 func (t Tool) Context(retained string) (p Preamble, ok bool, err error) {
 	t = t.settle()
-	var parts []partlog.Part
+	var parts []logcatalog.Part
 	if retained != "" {
-		asNamed := func(p partlog.Part) (partlog.Part, error) { return p, nil }
-		if parts, err = partlog.Parts(t.FS, retained, logName, asNamed, nil); err != nil {
+		asNamed := func(p logcatalog.Part) (logcatalog.Part, error) { return p, nil }
+		if parts, err = logcatalog.Parts(t.FS, retained, logName, asNamed, nil); err != nil {
 			return Preamble{}, false, err
 		}
 	}
@@ -410,7 +410,7 @@ func (t Tool) Context(retained string) (p Preamble, ok bool, err error) {
 	} else if len(parts) > 0 && (!exists || parts[0].First == 1) {
 		path = parts[0].Log()
 	}
-	if size, err := partlog.Size(t.FS, path); err != nil || size == 0 {
+	if size, err := logcatalog.Size(t.FS, path); err != nil || size == 0 {
 		return Preamble{}, false, err
 	}
 	p, err = t.preamble(path)

@@ -6,7 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/store/vfs"
 )
 
@@ -21,7 +21,7 @@ func (t Tool) TrimFront(first uint32, temporary string) error {
 	if filepath.Clean(temporary) == t.Dir {
 		return fault(Unsound, "block_dir and temp_dir need to be different directories")
 	}
-	base, made, old := workingBase(t.Dir), workingBase(temporary), partlog.Pair(filepath.Join(temporary, "old"))
+	base, made, old := workingBase(t.Dir), workingBase(temporary), logcatalog.Pair(filepath.Join(temporary, "old"))
 	b, err := t.openWhole()
 	if err != nil {
 		return err

@@ -41,12 +41,12 @@ func TestEveryEngineHasTheSameHashAfterEachBlockOfAForkingChain(t *testing.T) {
 	}
 }
 
-// Chains that nodeos has made, in the folders of TARN_ORACLE_CASES, do so too.
+// Chains that nodeos has made, in the folders of TARN_DIFFTEST_CASES, do so too.
 func TestEveryEngineHasTheSameHashAfterEachRecordedBlock(t *testing.T) {
-	folder := os.Getenv("TARN_ORACLE_CASES")
+	folder := os.Getenv("TARN_DIFFTEST_CASES")
 	logs, err := filepath.Glob(filepath.Join(folder, "*", "blocks.log"))
 	if folder == "" || err != nil || len(logs) == 0 {
-		t.Skip("no recorded chains; TARN_ORACLE_CASES names the folder of their folders")
+		t.Skip("no recorded chains; TARN_DIFFTEST_CASES names the folder of their folders")
 	}
 	for _, log := range logs {
 		name := filepath.Base(filepath.Dir(log))

@@ -20,7 +20,7 @@ import (
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/contracts/assembler"
+	"tarn/contracts/wat"
 	"tarn/internal/refdata"
 )
 
@@ -161,7 +161,7 @@ func rsaCode(t *testing.T) []byte {
 	hash := sha256.Sum256([]byte("message"))
 	signature := "0001" + strings.Repeat("f", 16) + "003031300d060960864801650304020105000420" +
 		hex.EncodeToString(hash[:])
-	code, err := assembler.Assemble(`(module
+	code, err := wat.Assemble(`(module
 	  (import "env" "read_action_data" (func $read_action_data (param $p i32) (param $n i32) (result i32)))
 	  (import "env" "verify_rsa_sha256_sig" (func $verify (param $a i32) (param $b i32) (param $c i32)
 	    (param $d i32) (param $e i32) (param $f i32) (param $g i32) (param $h i32) (result i32)))

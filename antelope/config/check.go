@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 )
 
 // check checks what nodeos' plugins check of their options when they are
@@ -24,10 +24,10 @@ func (c *Config) check() error {
 // mistakes are those that were found so far.
 type mistakes []error
 
-// bad adds a *admin.BadOption if a value is one.
+// bad adds a *admintypes.BadOption if a value is one.
 func (m *mistakes) bad(is bool, format string, args ...any) {
 	if is {
-		*m = append(*m, admin.NewBadOption(format, args...))
+		*m = append(*m, admintypes.NewBadOption(format, args...))
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/admin"
-	"tarn/antelope/oracle"
-	"tarn/internal/transcript"
+	"tarn/antelope/admintypes"
+	"tarn/antelope/difftest"
+	"tarn/internal/recordedcalls"
 )
 
 // load loads a command line with a config.ini.
@@ -125,7 +125,7 @@ var argument = regexp.MustCompile(`'[^']*'|\S+`)
 // refusals are those of a file of testdata. Arguments with blanks have quotes.
 func refusals(t testing.TB, file string) []refusal {
 	t.Helper()
-	said, err := transcript.Read(filepath.Join("testdata", file))
+	said, err := recordedcalls.Read(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
 			continue
 		}
 		var refused *Error
-		if !errors.As(err, &refused) || refused.Code != ExitOther || !transcript.Matches(c.want, refused.Text) {
+		if !errors.As(err, &refused) || refused.Code != ExitOther || !recordedcalls.Matches(c.want, refused.Text) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
 	}
@@ -161,8 +161,8 @@ func TestWhatIsNotUnderstoodIsRefusedAsNodeosDoes(t *testing.T) {
 func TestValuesThatMakeNoSenseAreBadOptions(t *testing.T) {
 	for _, c := range refusals(t, "values.txt") {
 		_, err := load(t, c.ini, c.args...)
-		var bad *admin.BadOption
-		if !errors.As(err, &bad) || !transcript.Matches(c.want, err.Error()) {
+		var bad *admintypes.BadOption
+		if !errors.As(err, &bad) || !recordedcalls.Matches(c.want, err.Error()) {
 			t.Errorf("%q %q: %v, want %s", c.args, c.ini, err, c.want)
 		}
 	}
@@ -425,7 +425,7 @@ func TestHelpAndVersionComeBeforeEverythingElse(t *testing.T) {
 // ask returns what a real nodeos prints, however it ends.
 func ask(t *testing.T, args ...string) string {
 	t.Helper()
-	p, err := oracle.Find(t.Context())
+	p, err := difftest.Find(t.Context())
 	if err != nil {
 		t.Skip(err)
 	}
@@ -441,7 +441,7 @@ func ask(t *testing.T, args ...string) string {
 }
 
 // printedBy is what nodeos prints in a time.
-func printedBy(t *testing.T, p *oracle.Peer, patience time.Duration, args []string) string {
+func printedBy(t *testing.T, p *difftest.Peer, patience time.Duration, args []string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -557,7 +557,7 @@ func TestNodeosRefusesWithTheSameWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := append([]string{"--config-dir", dir}, c.args...)
-		if got := ask(t, args...); !transcript.Matches("…"+c.want, got) {
+		if got := ask(t, args...); !recordedcalls.Matches("…"+c.want, got) {
 			t.Errorf("%q %q: nodeos says %.600s, want %s", c.args, c.ini, got, c.want)
 		}
 	}

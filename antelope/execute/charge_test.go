@@ -22,9 +22,9 @@ import (
 	"tarn/antelope/types"
 	"tarn/antelope/wasm"
 	"tarn/antelope/wasm/intrinsic"
-	"tarn/contracts/assembler"
+	"tarn/contracts/wat"
 	"tarn/internal/racedetector"
-	"tarn/probe"
+	"tarn/procusage"
 	"tarn/store"
 )
 
@@ -210,7 +210,7 @@ func loopOf(t *testing.T, name string, functions map[string]wasm.Function) []byt
 			imports += one
 		}
 	}
-	code, err := assembler.Assemble(`(module ` + imports + ` (memory 528)
+	code, err := wat.Assemble(`(module ` + imports + ` (memory 528)
 	  (func (export "apply") (param $self i64) (param $code i64) (param $action i64) (local $r i32) (local $n i64)
 	    (local.set $n (i64.const 2))` + setup + `
 	    (loop $again (local.set $n (i64.add (local.get $n) (i64.const 1))) ` + body + ` (br $again))))`)
@@ -399,7 +399,7 @@ func runUntil(
 	}
 	defer m.Chain.Close()
 	hostile := types.N("hostile")
-	empty, err := assembler.Assemble(`(module (func (export "apply") (param $a i64) (param $b i64) (param $c i64)))`)
+	empty, err := wat.Assemble(`(module (func (export "apply") (param $a i64) (param $b i64) (param $c i64)))`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,9 +455,9 @@ func lowestPeak(t *testing.T) int64 {
 	return resident(t).PeakSize
 }
 
-func resident(t *testing.T) probe.Process {
+func resident(t *testing.T) procusage.Process {
 	t.Helper()
-	p, err := probe.Self()
+	p, err := procusage.Self()
 	if err != nil {
 		t.Fatal(err)
 	}

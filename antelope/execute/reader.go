@@ -12,7 +12,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/store"
-	"tarn/store/sandbox"
+	"tarn/store/viewoverlay"
 )
 
 // Source shows a store's newest published state ([store.Store]).
@@ -28,7 +28,7 @@ type Reader struct {
 	executor *Executor // whose state is another for each transaction
 	source   Source
 	layout   *state.Layout
-	box      *sandbox.Sandbox
+	box      *viewoverlay.Sandbox
 
 	// What the last view said, decoded: most views say the same.
 	encoded   []byte // the head
@@ -43,7 +43,7 @@ const readerBytes = 64 << 20
 // NewReader makes a reader of a store whose tables lie as layout says. It must be
 // closed before shared and the store.
 func NewReader(source Source, layout *state.Layout, shared *Shared) (*Reader, error) {
-	box, err := sandbox.New(readerBytes)
+	box, err := viewoverlay.New(readerBytes)
 	if err != nil {
 		return nil, err
 	}

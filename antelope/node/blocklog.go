@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // blockLog is the block-log command with the values of its flags.
@@ -138,7 +138,7 @@ func (b *blockLog) reversible() ([]*types.SignedBlock, error) {
 	}
 	defer lock.Close()
 	r, err := blocklog.OpenReversible(blocklog.ReversibleOptions{Dir: b.tool.Dir, Logger: b.tool.Logger})
-	if errors.As(err, new(*logtail.Damage)) {
+	if errors.As(err, new(*torntail.Damage)) {
 		b.tool.Logger.Warn("Only the log is printed: its reversible blocks are damaged", "reason", err)
 		return nil, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/oracle"
+	"tarn/antelope/difftest"
 )
 
 // volatile are members of answers that no two nodes have alike: times, ids, and what
@@ -128,12 +128,12 @@ func TestCleosGetsTheAnswersOfNodeos(t *testing.T) {
 	defer cancel()
 	p := findPeer(t, ctx)
 	w, seed := workload(t, "bios"), uint64(7)
-	g, keys := oracle.Genesis(w, seed)
+	g, keys := difftest.Genesis(w, seed)
 	var private []string
 	for _, k := range keys {
 		private = append(private, k.Text())
 	}
-	user := oracle.NewKey(seed, "user")
+	user := difftest.NewKey(seed, "user")
 	client, err := p.StartWallet(ctx, t.TempDir(), append(private, user.Text())...)
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestCleosGetsTheAnswersOfNodeos(t *testing.T) {
 	t.Cleanup(client.Stop)
 	ours := startTarn(t, &g, keys)
 	real := startNodeos(t, ctx, p, &g, keys)
-	for _, n := range []*oracle.Node{ours, real} {
+	for _, n := range []*difftest.Node{ours, real} {
 		if _, _, err := p.Drive(ctx, n, w, seed, g.ChainID(), 0, t.Output()); err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestCleosGetsTheAnswersOfNodeos(t *testing.T) {
 
 // nextBlock waits until all nodes have one more block: nodeos' answers show the block
 // that it is making, ours the newest finished one.
-func nextBlock(t *testing.T, ctx context.Context, nodes ...*oracle.Node) {
+func nextBlock(t *testing.T, ctx context.Context, nodes ...*difftest.Node) {
 	t.Helper()
 	for _, n := range nodes {
 		if err := n.Blocks(ctx, 1); err != nil {

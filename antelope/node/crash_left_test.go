@@ -13,7 +13,7 @@ import (
 	harm "tarn/internal/damage"
 	"tarn/store/engine"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // reversibleFile is the file of reversible blocks, from a node's folder.
@@ -29,7 +29,7 @@ func crashLeaves(t *testing.T, whole, dir string, d harm.Done) bool {
 		return false
 	}
 	was, is := mustRead(t, filepath.Join(whole, d.File)), mustRead(t, filepath.Join(dir, d.File))
-	mark, err := logtail.OpenMark(vfs.OS, filepath.Join(whole, d.File+".mark"))
+	mark, err := torntail.OpenMark(vfs.OS, filepath.Join(whole, d.File+".mark"))
 	if err != nil || !mark.Said().Known {
 		t.Fatalf("the mark of a whole file: %+v, %v", mark.Said(), err)
 	}

@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/store"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // damage is what was found damaged of what the node has stored, by whoever read it. The
@@ -98,7 +98,7 @@ var storedParts = []part{
 	{
 		name: "a log of blocks", option: "blocks-dir", folder: func(o *Options) string { return o.BlocksDir },
 		remedy: "The state is sound without it", // the error says the rest
-		is:     func(err error) bool { return errors.As(err, new(*logtail.Damage)) },
+		is:     func(err error) bool { return errors.As(err, new(*torntail.Damage)) },
 	},
 }
 

@@ -11,7 +11,7 @@ import (
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/store"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
@@ -20,7 +20,7 @@ func TestDamageThatAReaderMeetsIsLoggedOnceWithTheRemedy(t *testing.T) {
 		remedy string
 	}{
 		"the state":         {[]error{&store.CorruptError{Path: "/srv/a/file", Page: 7}, &store.FaultError{Path: "/srv/a/file"}}, "--replay-blockchain"},
-		"a log of blocks":   {[]error{&logtail.Damage{Path: "/srv/a/file", Offset: 7, Remedy: "Restore it"}}, "Restore it"},
+		"a log of blocks":   {[]error{&torntail.Damage{Path: "/srv/a/file", Offset: 7, Remedy: "Restore it"}}, "Restore it"},
 		"the state history": {[]error{fmt.Errorf("/srv/a/file: offset 5: %w", shiplog.ErrCorrupt)}, "tarn history verify"},
 		"the traces":        {[]error{fmt.Errorf("/srv/a/file: offset 5: %w", slicefile.ErrCorrupt)}, "tarn history verify"},
 	} {

@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/p2p"
-	"tarn/antelope/partlog"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
-	"tarn/dashboard"
+	"tarn/httpserver/exposition"
+	"tarn/livepage"
 	"tarn/nodemetrics"
-	"tarn/serve/exposition"
 	"tarn/store/vfs"
 )
 
@@ -22,11 +22,11 @@ type written struct{ blocks, reversible atomic.Int64 }
 
 // countingFS is where files of blocks are kept, which are counted unless somebody else
 // keeps them.
-func countingFS(fs partlog.FS, n *atomic.Int64) partlog.FS {
+func countingFS(fs logcatalog.FS, n *atomic.Int64) logcatalog.FS {
 	if fs != nil {
 		return fs
 	}
-	return partlog.Through(vfs.Count(vfs.OS, n))
+	return logcatalog.Through(vfs.Count(vfs.OS, n))
 }
 
 // meter is what the node tells of its disk, memory and processor.
@@ -65,11 +65,11 @@ func (n *Node) newServiceMetrics(p *producer.Producer, network *p2p.Network, s *
 }
 
 // dashboard opens the page of a node that begins to serve.
-func (n *Node) dashboard(ctx context.Context, s *Services, m *metrics) (*dashboard.Dashboard, error) {
+func (n *Node) dashboard(ctx context.Context, s *Services, m *metrics) (*livepage.Dashboard, error) {
 	v := &shown{m: m, watch: m.nodeMetrics.Watch()}
-	o := dashboard.Options{Title: "nodeos", Version: s.Version.Full, Read: v.read, Panels: v.panels(),
+	o := livepage.Options{Title: "nodeos", Version: s.Version.Full, Read: v.read, Panels: v.panels(),
 		Figures: v.figures(), Trusted: s.HTTP.Server.Trusted, Log: n.o.Log}
-	d, err := dashboard.Open(ctx, s.Dashboard, o)
+	d, err := livepage.Open(ctx, s.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("dashboard-address: %w", err)
 	}
@@ -157,19 +157,19 @@ func (v *shown) catchUp() float64 {
 	return age.Seconds() / gained.Seconds() * float64(len(v.heads)-1)
 }
 
-func (v *shown) number(name string, value func() float64) dashboard.Series {
-	return dashboard.Series{Name: name, Value: value}
+func (v *shown) number(name string, value func() float64) livepage.Series {
+	return livepage.Series{Name: name, Value: value}
 }
 
-func (v *shown) rate(name string, value func() uint64) dashboard.Series {
-	return dashboard.Series{Name: name, Rate: true, Value: func() float64 { return float64(value()) }}
+func (v *shown) rate(name string, value func() uint64) livepage.Series {
+	return livepage.Series{Name: name, Rate: true, Value: func() float64 { return float64(value()) }}
 }
 
-func (v *shown) panels() []dashboard.Panel {
-	writer := dashboard.Series{Name: "the chain's writer", Rate: true, Scale: 100, Value: func() float64 {
+func (v *shown) panels() []livepage.Panel {
+	writer := livepage.Series{Name: "the chain's writer", Rate: true, Scale: 100, Value: func() float64 {
 		return v.blocks.busy.Seconds()
 	}}
-	api := dashboard.Series{Name: "the API", Rate: true, Scale: 100, Value: func() float64 {
+	api := livepage.Series{Name: "the API", Rate: true, Scale: 100, Value: func() float64 {
 		return v.asked[v.samples%(lately+1)].Sum
 	}}
 	list := append(v.watch.Disk(), v.watch.Memory()...)
@@ -185,55 +185,55 @@ func (v *shown) panels() []dashboard.Panel {
 	return list
 }
 
-func (v *shown) chain() []dashboard.Panel {
+func (v *shown) chain() []livepage.Panel {
 	const group = "Chain"
-	return []dashboard.Panel{
-		{Group: group, Title: "Age of the newest block", Unit: dashboard.Seconds,
+	return []livepage.Panel{
+		{Group: group, Title: "Age of the newest block", Unit: livepage.Seconds,
 			Help: "Half a second is normal. It is more while the node catches up, or while nobody produces.",
-			Series: []dashboard.Series{v.number("age", func() float64 {
+			Series: []livepage.Series{v.number("age", func() float64 {
 				return time.Since(v.head.Time.TimePoint().Time()).Seconds()
 			})}},
-		{Group: group, Title: "Transactions in blocks", Unit: dashboard.PerSecond, Series: []dashboard.Series{
+		{Group: group, Title: "Transactions in blocks", Unit: livepage.PerSecond, Series: []livepage.Series{
 			v.rate("received", func() uint64 { return v.blocks.incomingTrx }), v.rate("produced here", func() uint64 {
 				return v.blocks.producedTrx
 			}),
 		}},
-		{Group: group, Title: "Blocks", Unit: dashboard.PerSecond,
-			Help: "Two a second are normal, many more while the node catches up.", Series: []dashboard.Series{
+		{Group: group, Title: "Blocks", Unit: livepage.PerSecond,
+			Help: "Two a second are normal, many more while the node catches up.", Series: []livepage.Series{
 				v.rate("received", func() uint64 { return v.blocks.incoming }), v.rate("produced here", func() uint64 {
 					return v.blocks.produced
 				}),
 			}},
-		{Group: group, Title: "Blocks that are not irreversible yet", Unit: dashboard.Count,
+		{Group: group, Title: "Blocks that are not irreversible yet", Unit: livepage.Count,
 			Help: "Two or three with Savanna's rules, some 330 with 21 producers and the rules before.",
-			Series: []dashboard.Series{v.number("blocks", func() float64 {
+			Series: []livepage.Series{v.number("blocks", func() float64 {
 				return float64(v.head.Num) - float64(v.head.IrreversibleNum)
 			})}},
-		{Group: group, Title: "Time to apply a received block", Unit: dashboard.Seconds,
-			Help: "Of the last 10 s. Far below half a second is normal.", Series: []dashboard.Series{
+		{Group: group, Title: "Time to apply a received block", Unit: livepage.Seconds,
+			Help: "Of the last 10 s. Far below half a second is normal.", Series: []livepage.Series{
 				v.number("median", v.quantile(&v.applied, 0.5)), v.number("99 %", v.quantile(&v.applied, 0.99)),
 			}},
 	}
 }
 
-func (v *shown) peers() []dashboard.Panel {
+func (v *shown) peers() []livepage.Panel {
 	const group = "Net"
-	bits := func(name string, value func() uint64) dashboard.Series {
+	bits := func(name string, value func() uint64) livepage.Series {
 		s := v.rate(name, value)
 		s.Scale = 8
 		return s
 	}
-	return []dashboard.Panel{
-		{Group: group, Title: "From and to peers", Unit: dashboard.BitsSecond, Series: []dashboard.Series{
+	return []livepage.Panel{
+		{Group: group, Title: "From and to peers", Unit: livepage.BitsSecond, Series: []livepage.Series{
 			bits("in", func() uint64 { return v.network.BytesIn }),
 			bits("out", func() uint64 { return v.network.BytesOut }),
 		}},
-		{Group: group, Title: "Peers", Unit: dashboard.Count, Series: []dashboard.Series{
+		{Group: group, Title: "Peers", Unit: livepage.Count, Series: []livepage.Series{
 			v.number("outgoing", func() float64 { return float64(v.network.Peers + v.network.BlockProducers) }),
 			v.number("incoming", func() float64 { return float64(v.network.Clients) }),
 		}},
 		{Group: group, Title: "Longest round trip to a peer",
-			Unit: dashboard.Seconds, Series: []dashboard.Series{v.number("longest", func() float64 {
+			Unit: livepage.Seconds, Series: []livepage.Series{v.number("longest", func() float64 {
 				worst := time.Duration(-1)
 				for i := range v.network.Connections {
 					worst = max(worst, v.network.Connections[i].Latency)
@@ -246,15 +246,15 @@ func (v *shown) peers() []dashboard.Panel {
 	}
 }
 
-func (v *shown) api() []dashboard.Panel {
+func (v *shown) api() []livepage.Panel {
 	const group = "API"
-	return []dashboard.Panel{
-		{Group: group, Title: "Answers", Unit: dashboard.PerSecond, Series: []dashboard.Series{
+	return []livepage.Panel{
+		{Group: group, Title: "Answers", Unit: livepage.PerSecond, Series: []livepage.Series{
 			v.rate("all", func() uint64 { return v.asked[v.samples%(lately+1)].Count() }),
 			v.rate("errors (500 and above)", func() uint64 { return v.errors }),
 		}},
-		{Group: group, Title: "Time for an answer", Unit: dashboard.Seconds,
-			Help: "Of the last 10 s.", Series: []dashboard.Series{
+		{Group: group, Title: "Time for an answer", Unit: livepage.Seconds,
+			Help: "Of the last 10 s.", Series: []livepage.Series{
 				v.number("median", v.quantile(&v.asked, 0.5)), v.number("99 %", v.quantile(&v.asked, 0.99)),
 				v.number("longest", func() float64 {
 					worst := time.Duration(0)
@@ -270,54 +270,54 @@ func (v *shown) api() []dashboard.Panel {
 	}
 }
 
-func (v *shown) history() []dashboard.Panel {
+func (v *shown) history() []livepage.Panel {
 	const group = "History"
-	return []dashboard.Panel{
-		{Group: group, Title: "To clients of the state history", Unit: dashboard.BitsSecond,
-			Series: []dashboard.Series{{Name: "sent", Rate: true, Scale: 8, Value: func() float64 {
+	return []livepage.Panel{
+		{Group: group, Title: "To clients of the state history", Unit: livepage.BitsSecond,
+			Series: []livepage.Series{{Name: "sent", Rate: true, Scale: 8, Value: func() float64 {
 				_, served := v.m.history()
 				return float64(served.Bytes)
 			}}}},
-		{Group: group, Title: "Clients", Unit: dashboard.Count,
-			Series: []dashboard.Series{v.number("clients", func() float64 {
+		{Group: group, Title: "Clients", Unit: livepage.Count,
+			Series: []livepage.Series{v.number("clients", func() float64 {
 				_, served := v.m.history()
 				return float64(served.Sessions)
 			})}},
 		{Group: group, Title: "Slowest client: blocks behind",
-			Unit: dashboard.Count, Help: "Blocks that it asked for and has not received yet.",
-			Series: []dashboard.Series{v.number("blocks", func() float64 {
+			Unit: livepage.Count, Help: "Blocks that it asked for and has not received yet.",
+			Series: []livepage.Series{v.number("blocks", func() float64 {
 				_, served := v.m.history()
 				return float64(served.Behind)
 			})}},
-		{Group: group, Title: "Behind the chain", Unit: dashboard.Count,
+		{Group: group, Title: "Behind the chain", Unit: livepage.Count,
 			Help: "Blocks that are not recorded yet; a few are normal.",
-			Series: []dashboard.Series{v.number("blocks", func() float64 {
+			Series: []livepage.Series{v.number("blocks", func() float64 {
 				kept, _ := v.m.history()
 				return float64(v.head.Num) - float64(kept.Head)
 			})}},
 	}
 }
 
-func (v *shown) figures() []dashboard.Figure {
+func (v *shown) figures() []livepage.Figure {
 	const group = "Chain"
-	return append(v.watch.Figures(), []dashboard.Figure{
-		{Group: group, Title: "Newest block", Unit: dashboard.Count,
+	return append(v.watch.Figures(), []livepage.Figure{
+		{Group: group, Title: "Newest block", Unit: livepage.Count,
 			Value: func() float64 { return float64(v.head.Num) }},
-		{Group: group, Title: "Last irreversible block", Unit: dashboard.Count,
+		{Group: group, Title: "Last irreversible block", Unit: livepage.Count,
 			Value: func() float64 { return float64(v.head.IrreversibleNum) }},
-		{Group: group, Title: "Produced by", Unit: dashboard.Text,
+		{Group: group, Title: "Produced by", Unit: livepage.Text,
 			Words: func() string { return v.head.Producer.String() }},
-		{Group: group, Title: "Time until synced", Unit: dashboard.Seconds, Help: "At the pace of the last minute",
+		{Group: group, Title: "Time until synced", Unit: livepage.Seconds, Help: "At the pace of the last minute",
 			Value: v.catchUp},
-		{Group: group, Title: "Missed blocks", Unit: dashboard.Count,
+		{Group: group, Title: "Missed blocks", Unit: livepage.Count,
 			Help:  "Since the node began to serve; metrics say whose",
 			Value: func() float64 { return float64(v.all.missed) }},
-		{Group: group, Title: "Late blocks", Unit: dashboard.Count, Help: "By more than a second",
+		{Group: group, Title: "Late blocks", Unit: livepage.Count, Help: "By more than a second",
 			Value: func() float64 { return float64(v.all.late) }},
-		{Group: group, Title: "Missing votes", Unit: dashboard.Count,
+		{Group: group, Title: "Missing votes", Unit: livepage.Count,
 			Help:  "In certificates of new blocks; metrics say whose",
 			Value: func() float64 { return float64(v.m.certificates.missingVotes()) }},
-		{Group: group, Title: "Fork switches", Unit: dashboard.Count,
+		{Group: group, Title: "Fork switches", Unit: livepage.Count,
 			Value: func() float64 { return float64(v.forks) }},
 	}...)
 }

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/oracle"
+	"tarn/antelope/difftest"
 	"tarn/antelope/types"
 )
 
 // failures are bodies of calls with a transaction that fails, and what a node answers.
 func failures(
-	t *testing.T, ctx context.Context, p *oracle.Peer, n *oracle.Node, seed uint64, chain types.Checksum256,
+	t *testing.T, ctx context.Context, p *difftest.Peer, n *difftest.Node, seed uint64, chain types.Checksum256,
 ) map[string]string {
 	t.Helper()
 	answers := map[string]string{}
@@ -32,11 +32,11 @@ func failures(
 			Data:          types.N("eosio").Append(nil)},
 		"good": {Account: types.N("eosio"), Name: types.N("reqauth"), Authorization: level, Data: types.N("eosio").Append(nil)},
 	}
-	w := oracle.Workload{Run: func(d *oracle.Driver, _ time.Time) error {
+	w := difftest.Workload{Run: func(d *difftest.Driver, _ time.Time) error {
 		for what, a := range actions {
 			for _, call := range []string{"push_transaction", "send_transaction", "send_transaction2",
 				"send_transaction2 true"} {
-				packed, _, err := d.Pack(oracle.Tx{Actions: []types.Action{a}})
+				packed, _, err := d.Pack(difftest.Tx{Actions: []types.Action{a}})
 				if err != nil {
 					return err
 				}

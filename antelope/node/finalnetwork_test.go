@@ -26,7 +26,7 @@ import (
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 	"tarn/store/engine"
 )
 
@@ -247,7 +247,7 @@ func TestFinalizersOfSeveralNodesAgreeOverPeers(t *testing.T) {
 	t.Parallel() // waits for blocks
 	const count = 4
 	p := finalPeers(t, count)
-	at, err := loopback.Addresses(2 * count)
+	at, err := freeport.Addresses(2 * count)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,10 @@ import (
 	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/tracelog"
 	"tarn/fleet"
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
-	"tarn/lifecycle"
-	"tarn/serve"
+	"tarn/housekeeping"
+	"tarn/httpserver"
 	"tarn/store/engine"
 	"tarn/store/vfs"
 )
@@ -28,14 +28,14 @@ import (
 // members are what of a fleet a node has.
 type members struct {
 	n      *Node
-	part   *member.Member  // nil for who is of no fleet
-	origin *replica.Origin // nil for who does not publish
+	part   *fleetnode.Member // nil for who is of no fleet
+	origin *replica.Origin   // nil for who does not publish
 }
 
 // open connects to the fleet, before there is a chain.
 func (m *members) open() (err error) {
 	if f := m.n.o.Fleet; f != nil {
-		m.part, err = member.Open(*f, m.n.o.Log)
+		m.part, err = fleetnode.Open(*f, m.n.o.Log)
 	}
 	return err
 }
@@ -70,7 +70,7 @@ func (m *members) begin(ctx context.Context) error {
 	if err := engine.MarkUnfinished(m.n.o.StateDir, []byte(fleetNote)); err != nil {
 		return err
 	}
-	watch := lifecycle.NewProgress(m.n.o.Log, "Loading the fleet's snapshot", progressEvery)
+	watch := housekeeping.NewProgress(m.n.o.Log, "Loading the fleet's snapshot", progressEvery)
 	err := m.part.Follower().Fetch(ctx, func(im *fleet.ImageReader, s stream.Snapshot) error {
 		return replica.Load(m.n.chain, m.n.store, im, func(rows int64) error {
 			watch.Items(uint64(rows), uint64(max(rows, s.Rows)), "block", s.Point.Revision)
@@ -185,7 +185,7 @@ func answersOf(s *nodeoshttp.Server) stream.Answers {
 			return s.Answer(ctx, path, string(body), rpc.ChainRW)
 		},
 		Read: func(ctx context.Context, path string, body []byte) (int, []byte) {
-			return s.Answer(serve.Asking(ctx, serve.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
+			return s.Answer(httpserver.Asking(ctx, httpserver.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/blocklog"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -24,7 +24,7 @@ func (s *settings) genesis() (*types.Genesis, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, admin.NewBadOption("Specified genesis file '%s' does not exist.", path)
+		return nil, admintypes.NewBadOption("Specified genesis file '%s' does not exist.", path)
 	}
 	g, err := types.ParseGenesis(string(text))
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *settings) reports() (done bool, err error) {
 		return true, err
 	}
 	if g == nil {
-		return true, admin.NewBadOption("Block log at '%s' does not contain a genesis state, it only has the chain-id.",
+		return true, admintypes.NewBadOption("Block log at '%s' does not contain a genesis state, it only has the chain-id.",
 			filepath.Join(dir, "blocks.log"))
 	}
 	text := variant.AppendIndented(nil, g.AppendJSON(nil))

@@ -6,7 +6,7 @@ import (
 	"math"
 	"path/filepath"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/state"
@@ -113,11 +113,11 @@ func (s *settings) history() (*History, error) {
 		s.Has("state-history-stride") || s.Has("max-retained-history-files")
 	if keep := s.optional("state-history-log-retain-blocks"); keep != nil {
 		if h.Retain = *keep; *keep < leastHistory {
-			errs = append(errs, admin.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
+			errs = append(errs, admintypes.NewBadOption("state-history-log-retain-blocks must be 1000 blocks or greater"))
 		}
 		if parted {
 			errs = append(errs,
-				admin.NewBadOption(
+				admintypes.NewBadOption(
 					"state-history-log-retain-blocks cannot be used together with state-history-retained-dir,"+
 						" state-history-archive-dir, state-history-stride or max-retained-history-files"))
 		}
@@ -126,7 +126,7 @@ func (s *settings) history() (*History, error) {
 	if parted {
 		h.Partition = s.historyParts(dir)
 		if h.Partition.Stride == 0 {
-			errs = append(errs, admin.NewBadOption("state-history-stride must be 1 or more"))
+			errs = append(errs, admintypes.NewBadOption("state-history-stride must be 1 or more"))
 		}
 	}
 	return h, errors.Join(errs...)

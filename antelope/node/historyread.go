@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/antelope/logcheck"
+	"tarn/antelope/logfinding"
 	"tarn/antelope/ship"
 	"tarn/antelope/tracelog/slicefile"
-	"tarn/lifecycle"
+	"tarn/housekeeping"
 )
 
 // historyTool reads the histories of a folder.
@@ -97,13 +97,13 @@ func (n *Node) lockFolder(dir string) error {
 }
 
 // read reads all, and shows how far it is.
-func (t *historyTool) read(c *cobra.Command, found func(logcheck.Finding)) (logcheck.Counts, error) {
-	var counts logcheck.Counts
-	p := lifecycle.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history",
+func (t *historyTool) read(c *cobra.Command, found func(logfinding.Finding)) (logfinding.Counts, error) {
+	var counts logfinding.Counts
+	p := housekeeping.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history",
 		10*time.Second)
 	var done uint64
 	total := t.bytes()
-	report := logcheck.Reporter{Found: found, Read: func(bytes int64) error {
+	report := logfinding.Reporter{Found: found, Read: func(bytes int64) error {
 		done += uint64(bytes)
 		p.Bytes(min(done, total), total)
 		return c.Context().Err()

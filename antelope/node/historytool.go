@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/antelope/logcheck"
+	"tarn/antelope/logfinding"
 	"tarn/internal/exit"
 	"tarn/store"
 	"tarn/store/engine"
@@ -101,7 +101,7 @@ type historyDamage struct {
 // listedDamage is how many findings a report lists; it counts all.
 const listedDamage = 10_000
 
-func (r *historyReport) add(f logcheck.Finding) {
+func (r *historyReport) add(f logfinding.Finding) {
 	if f.Start {
 		if len(r.Notices) < listedDamage {
 			r.Notices = append(r.Notices, f.String())
@@ -126,7 +126,7 @@ func (r *historyReport) summary() string {
 	return fmt.Sprintf("%d entries in %d files, %d bytes, checked in %.1f s", r.Entries, r.Files, r.Bytes, r.Seconds)
 }
 
-func printFinding(w io.Writer, f logcheck.Finding) {
+func printFinding(w io.Writer, f logfinding.Finding) {
 	what := "damaged"
 	if f.Start {
 		what = "to be mended by a start"
@@ -150,7 +150,7 @@ is found. Nothing is changed. What a crash left, and the next start mends, is no
 		if err != nil {
 			return explainHistory(err)
 		}
-		counts, err := t.read(c, func(f logcheck.Finding) {
+		counts, err := t.read(c, func(f logfinding.Finding) {
 			if r.add(f); !*asJSON {
 				printFinding(c.OutOrStdout(), f)
 			}
@@ -202,9 +202,9 @@ it does. What cannot be mended is named, with what to do.`}
 }
 
 func (t *historyTool) repair(c *cobra.Command, dir string, dry bool) error {
-	var mends []*logcheck.Mend
+	var mends []*logfinding.Mend
 	var left int64
-	counts, err := t.read(c, func(f logcheck.Finding) {
+	counts, err := t.read(c, func(f logfinding.Finding) {
 		printFinding(c.OutOrStdout(), f)
 		switch {
 		case f.Mend != nil && len(mends) < mostMends:

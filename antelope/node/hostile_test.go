@@ -18,8 +18,8 @@ import (
 
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/crypto"
+	"tarn/antelope/difftest"
 	"tarn/antelope/node"
-	"tarn/antelope/oracle"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/serial"
@@ -36,7 +36,7 @@ var (
 
 // victim is a producing node with honest peers.
 type victim struct {
-	*oracle.Node
+	*difftest.Node
 	chain types.Checksum256
 	ship  string // where its state history is served
 	next  int    // address of the next attacker, from 127.0.8.1 on

@@ -17,7 +17,7 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/types"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 	"tarn/store/engine"
 )
 
@@ -98,7 +98,7 @@ func TestAProducerThatLostItsLastBlocksGoesOnFromThem(t *testing.T) {
 	t.Parallel() // waits for blocks
 	const lost = 4
 	p := finalPeers(t, 3)
-	at, err := loopback.Addresses(3)
+	at, err := freeport.Addresses(3)
 	if err != nil {
 		t.Fatal(err)
 	}

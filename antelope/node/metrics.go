@@ -14,9 +14,9 @@ import (
 	"tarn/antelope/producer"
 	"tarn/antelope/ship"
 	"tarn/antelope/tracelog"
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
+	"tarn/httpserver/exposition"
 	"tarn/nodemetrics"
-	"tarn/serve/exposition"
 )
 
 // metrics are what /v1/prometheus/metrics shows: nodeos' under nodeos' names, and
@@ -29,7 +29,7 @@ type metrics struct {
 	waiting     func() uint64                         // scheduled transactions in the state
 	history     func() (ship.Stats, ship.ServerStats) // nil if none is kept
 	traces      func() tracelog.Stats                 // nil if none are recorded
-	fleet       *member.Member                        // nil for none
+	fleet       *fleetnode.Member                     // nil for none
 	information []string                              // labels of nodeos_info
 
 	served  sync.Map // target of requests -> *atomic.Uint64

@@ -9,7 +9,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/types"
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
 )
 
 // blocksTimes are how long blocks took, and how late they were.

@@ -4,7 +4,7 @@ import (
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/tracelog"
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
 )
 
 // writeHistory tells what the state history has written, and sent.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tarn/antelope/rpc/nodeoshttp"
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
 )
 
 // answers are what the API has answered. Its methods may be called by all goroutines.

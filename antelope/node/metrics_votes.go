@@ -9,7 +9,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/finality"
 	"tarn/antelope/types"
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
 )
 
 // maxFinalizers are told apart, by their descriptions; more are called other. A policy may have 65,536.

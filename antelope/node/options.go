@@ -12,7 +12,7 @@ import (
 	"tarn/antelope/chain"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
 	"tarn/store/engine"
 )
 
@@ -33,13 +33,13 @@ type Options struct {
 	TruncateAt      uint32 // with HardReplay; 0 for no end
 	TerminateAt     uint32 // stop after this block; 0 for never
 
-	Engine   engine.Options    // of the state; BeforeCheckpoint is the node's own
-	Blocks   blocklog.Options  // Dir and Logger are the node's own
-	Chain    chain.Options     // the logs are the node's own
-	History  *History          // nil for none
-	Traces   *tracelog.Options // nil for none
-	DeepMind io.Writer         // told all that the chain does, a line at a time; nil for nothing
-	Fleet    *member.Options   // nil for none
+	Engine   engine.Options     // of the state; BeforeCheckpoint is the node's own
+	Blocks   blocklog.Options   // Dir and Logger are the node's own
+	Chain    chain.Options      // the logs are the node's own
+	History  *History           // nil for none
+	Traces   *tracelog.Options  // nil for none
+	DeepMind io.Writer          // told all that the chain does, a line at a time; nil for nothing
+	Fleet    *fleetnode.Options // nil for none
 	// how long the blocks after the last checkpoint may take to be applied again; 0 for any time
 	Recovery time.Duration
 

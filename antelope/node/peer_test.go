@@ -14,25 +14,25 @@ import (
 	"time"
 
 	"tarn/antelope/crypto"
+	"tarn/antelope/difftest"
 	"tarn/antelope/node"
-	"tarn/antelope/oracle"
 	"tarn/antelope/p2p"
 	"tarn/antelope/producer"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 	"tarn/store/engine"
 )
 
 // findPeer returns nodeos, or the test is skipped.
-func findPeer(t *testing.T, ctx context.Context) *oracle.Peer {
+func findPeer(t *testing.T, ctx context.Context) *difftest.Peer {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts nodes; not with -short")
 	}
-	p, err := oracle.Find(ctx)
-	if errors.Is(err, oracle.ErrNoPeer) {
+	p, err := difftest.Find(ctx)
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -41,10 +41,10 @@ func findPeer(t *testing.T, ctx context.Context) *oracle.Peer {
 }
 
 // workload finds one by its name.
-func workload(t *testing.T, name string) oracle.Workload {
+func workload(t *testing.T, name string) difftest.Workload {
 	t.Helper()
-	list := oracle.Workloads()
-	i := slices.IndexFunc(list, func(w oracle.Workload) bool { return w.Name == name })
+	list := difftest.Workloads()
+	i := slices.IndexFunc(list, func(w difftest.Workload) bool { return w.Name == name })
 	if i < 0 {
 		t.Fatalf("no workload %s", name)
 	}
@@ -54,7 +54,7 @@ func workload(t *testing.T, name string) oracle.Workload {
 // addresses finds some on loopback that nothing listens on.
 func addresses(t *testing.T, n int) []string {
 	t.Helper()
-	list, err := loopback.Addresses(n)
+	list, err := freeport.Addresses(n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func addresses(t *testing.T, n int) []string {
 // command does, and waits until it answers.
 func startTarn(
 	t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, peers ...string,
-) *oracle.Node {
+) *difftest.Node {
 	t.Helper()
 	return launch{genesis: genesis, producers: producers, peers: peers,
 		clients: p2p.DefaultOptions().MaxClients}.untilTheEnd(t)
@@ -76,7 +76,7 @@ func startTarn(
 func startTracking(
 	t *testing.T, genesis *types.Genesis, producers map[types.Name]crypto.PrivateKey, track node.Tracking,
 	history *node.History, peers ...string,
-) (*oracle.Node, func() error) {
+) (*difftest.Node, func() error) {
 	t.Helper()
 	return launch{genesis: genesis, producers: producers, peers: peers, clients: p2p.DefaultOptions().MaxClients,
 		track: track, history: history}.start(t)
@@ -94,7 +94,7 @@ type launch struct {
 }
 
 // untilTheEnd runs the node until the test ends, which fails if the node ends with an error.
-func (l launch) untilTheEnd(t *testing.T) *oracle.Node {
+func (l launch) untilTheEnd(t *testing.T) *difftest.Node {
 	t.Helper()
 	client, ended := l.start(t)
 	t.Cleanup(func() {
@@ -106,7 +106,7 @@ func (l launch) untilTheEnd(t *testing.T) *oracle.Node {
 }
 
 // start is what startTracking does.
-func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
+func (l launch) start(t *testing.T) (*difftest.Node, func() error) {
 	t.Helper()
 	at, dir := addresses(t, 2), t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "tarn.log"))
@@ -160,7 +160,7 @@ func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 		return end()
 	}
 	t.Cleanup(func() { stop() }) //nolint:errcheck // whoever cares has asked
-	client := oracle.Attach(at[0], at[1])
+	client := difftest.Attach(at[0], at[1])
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := client.Info(ctx); err == nil {
 			return client, stop
@@ -172,11 +172,11 @@ func (l launch) start(t *testing.T) (*oracle.Node, func() error) {
 
 // startNodeos runs a real one until the test ends.
 func startNodeos(
-	t *testing.T, ctx context.Context, p *oracle.Peer, genesis *types.Genesis,
+	t *testing.T, ctx context.Context, p *difftest.Peer, genesis *types.Genesis,
 	producers map[types.Name]crypto.PrivateKey, extra ...string,
-) *oracle.Node {
+) *difftest.Node {
 	t.Helper()
-	c := oracle.Config{Dir: t.TempDir(), Genesis: genesis, Producers: producers,
+	c := difftest.Config{Dir: t.TempDir(), Genesis: genesis, Producers: producers,
 		Extra: append(extra, "--p2p-max-nodes-per-host", "10", "--plugin", "eosio::net_api_plugin",
 			"--read-only-read-window-time-us", "500000")}
 	n, err := p.Start(ctx, c)
@@ -195,7 +195,7 @@ func startNodeos(
 }
 
 // sameState stops production and compares the heads and hashes of the nodes.
-func sameState(t *testing.T, ctx context.Context, from *oracle.Node, others ...*oracle.Node) {
+func sameState(t *testing.T, ctx context.Context, from *difftest.Node, others ...*difftest.Node) {
 	t.Helper()
 	if err := from.Pause(ctx); err != nil {
 		t.Fatal(err)
@@ -232,7 +232,7 @@ func sameState(t *testing.T, ctx context.Context, from *oracle.Node, others ...*
 
 // tellsOfItself checks what a node that produces says of its health and its work. At any
 // moment a checkpoint may just have written all that was dirty.
-func tellsOfItself(t *testing.T, ctx context.Context, n *oracle.Node, transactions int) {
+func tellsOfItself(t *testing.T, ctx context.Context, n *difftest.Node, transactions int) {
 	t.Helper()
 	if status, text, err := n.Ask(ctx, "/readyz", ""); err != nil || status != 200 {
 		t.Errorf("not ready: %d %s, %v", status, text, err)
@@ -253,7 +253,7 @@ func tellsOfItself(t *testing.T, ctx context.Context, n *oracle.Node, transactio
 }
 
 // lacksMetrics says which metrics of a node that produces are missing or too low.
-func lacksMetrics(t *testing.T, ctx context.Context, n *oracle.Node, transactions int) (missing string) {
+func lacksMetrics(t *testing.T, ctx context.Context, n *difftest.Node, transactions int) (missing string) {
 	t.Helper()
 	status, text, err := n.Ask(ctx, "/v1/prometheus/metrics", "")
 	if err != nil || status != 200 {
@@ -287,7 +287,7 @@ func TestNodeosFollowsAChainThatIsMadeHere(t *testing.T) {
 	for _, name := range []string{"token", "mix"} {
 		t.Run(name, func(t *testing.T) {
 			w, seed := workload(t, name), uint64(time.Now().UnixNano())
-			g, keys := oracle.Genesis(w, seed)
+			g, keys := difftest.Genesis(w, seed)
 			ours := startTarn(t, &g, keys)
 			follower := startNodeos(t, ctx, p, &g, nil, "--p2p-peer-address", ours.P2P())
 			ok, bad, err := p.Drive(ctx, ours, w, seed, g.ChainID(), chainWork, t.Output())
@@ -310,7 +310,7 @@ func TestAChainOfNodeosIsFollowed(t *testing.T) {
 	for _, name := range []string{"token", "mix"} {
 		t.Run(name, func(t *testing.T) {
 			w, seed := workload(t, name), uint64(time.Now().UnixNano())
-			g, keys := oracle.Genesis(w, seed)
+			g, keys := difftest.Genesis(w, seed)
 			real := startNodeos(t, ctx, p, &g, keys)
 			follower := startTarn(t, &g, nil, real.P2P())
 			ok, bad, err := p.Drive(ctx, real, w, seed, g.ChainID(), chainWork, t.Output())

@@ -18,13 +18,13 @@ import (
 	"tarn/antelope/deepmind"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
+	"tarn/housekeeping"
 	"tarn/internal/exit"
 	"tarn/internal/hostlimits"
+	"tarn/internal/sdnotify"
 	"tarn/internal/tty"
-	"tarn/lifecycle"
-	"tarn/serve/systemd"
 	"tarn/store"
 )
 
@@ -38,7 +38,7 @@ var errStopped = errors.New("told to stop")
 type invocation struct {
 	settings
 	version Version
-	manager systemd.Manager
+	manager sdnotify.Manager
 	cause   func(error) // ends ctx with a reason
 
 	starting func() error // ends what answers at the API's addresses before Serve; nil for nothing
@@ -54,7 +54,7 @@ const replicaHelp = "A replica of a node. It needs fleet-server: its state and i
 
 // runAs runs nodeos, or a replica of one.
 func runAs(ctx context.Context, args []string, s streams, replica bool) error {
-	l := &invocation{version: version(), manager: systemd.FromEnvironment()}
+	l := &invocation{version: version(), manager: sdnotify.FromEnvironment()}
 	l.replica = replica
 	dir, err := os.Getwd()
 	if err != nil {
@@ -213,7 +213,7 @@ func (l *invocation) live(ctx context.Context) error {
 	for (errors.Is(err, stream.ErrBeginAgain) || errors.Is(err, stream.ErrInterrupted)) && ctx.Err() == nil {
 		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot",
 			"reason", err)
-		member.Rest(ctx)
+		fleetnode.Rest(ctx)
 		err = l.runOnce(ctx, true)
 	}
 	return err
@@ -407,4 +407,6 @@ func (l *invocation) close(n *Node) error {
 }
 
 // watch is who hears how the node is doing.
-func (l *invocation) watch() lifecycle.Watch { return lifecycle.Watch{Log: l.log, Manager: l.manager} }
+func (l *invocation) watch() housekeeping.Watch {
+	return housekeeping.Watch{Log: l.log, Manager: l.manager}
+}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
 	"tarn/antelope/config"
 	"tarn/antelope/execute"
@@ -81,7 +81,7 @@ func joinUnrepeated(found error, more ...error) error {
 func isAddress(option, address string) error {
 	_, port := nodeoshttp.SplitHostPort(address)
 	if _, err := net.LookupPort("tcp", port); port == "" || err != nil {
-		return admin.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888",
+		return admintypes.NewBadOption("%s: '%s' is no address: HOST:PORT is expected, such as 127.0.0.1:8888",
 			option, address)
 	}
 	return nil
@@ -142,7 +142,7 @@ func (s *settings) options() (o Options, err error) {
 	var errs []error
 	if o.Snapshot != "" {
 		if _, err := os.Stat(o.Snapshot); err != nil {
-			errs = append(errs, admin.NewBadOption("Cannot load snapshot, %s does not exist", o.Snapshot))
+			errs = append(errs, admintypes.NewBadOption("Cannot load snapshot, %s does not exist", o.Snapshot))
 		}
 	}
 	o.Blocks.RetainBlocks, o.Blocks.Stride, o.Blocks.MaxRetainedFiles =
@@ -186,7 +186,7 @@ func (s *settings) engine(dir string) (o engine.Options, err error) {
 		o.Kind = engine.Page
 	}
 	if o.Kind == engine.Page && o.LimitBytes > 0 && o.GuardBytes >= o.LimitBytes {
-		return o, admin.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d",
+		return o, admintypes.NewBadOption("chain-state-db-guard-size-mb %d must be less than chain-state-db-size-mb %d",
 			o.GuardBytes>>20, o.LimitBytes>>20)
 	}
 	// The one there is holds also if its state is deleted before it is opened.
@@ -211,7 +211,7 @@ func (s *settings) chain() (o chain.Options, err error) {
 	}
 	var names, lists, features, intrinsics error
 	if err := o.CheckGenesis(); err != nil {
-		intrinsics = admin.NewBadOption("genesis-intrinsic: %s", err)
+		intrinsics = admintypes.NewBadOption("genesis-intrinsic: %s", err)
 	}
 	o.TrustedProducers, names = s.names("trusted-producer")
 	o.Lists, lists = s.lists()
@@ -262,12 +262,12 @@ func (s *settings) checkpoints() (map[uint32]types.Checksum256, error) {
 	for _, text := range s.Texts("checkpoint") {
 		num, id, err := parseCheckpoint(text)
 		if err != nil {
-			errs = append(errs, admin.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err))
+			errs = append(errs, admintypes.NewBadOption("checkpoint %s is not [BLOCK_NUM,BLOCK_ID]: %v", text, err))
 			continue
 		}
 		if other, ok := known[num]; ok && other != id {
 			errs = append(errs,
-				admin.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s",
+				admintypes.NewBadOption("redefining existing checkpoint at block number %d: original: %s new: %s",
 					num, other, id))
 		}
 		known[num] = id

@@ -5,19 +5,19 @@ import (
 	"path/filepath"
 	"time"
 
-	"tarn/antelope/admin"
-	"tarn/fleet/member"
+	"tarn/antelope/admintypes"
+	"tarn/fleet/fleetnode"
 	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
 )
 
 // fleet is how the node has to do with a fleet; nil for not at all. The error names all that is wrong.
-func (s *settings) fleet() (*member.Options, error) {
+func (s *settings) fleet() (*fleetnode.Options, error) {
 	embedded := s.Bool("fleet-embedded")
 	if len(s.Texts("fleet-server")) == 0 && !embedded && !s.replica {
 		return nil, s.withoutFleet()
 	}
-	f := &member.Options{
+	f := &fleetnode.Options{
 		Stream: stream.Options{
 			Servers: s.Texts("fleet-server"), Name: s.Text("fleet-name"),
 			Credentials: s.path("fleet-credentials"), NKey: s.path("fleet-nkey"),
@@ -34,16 +34,16 @@ func (s *settings) fleet() (*member.Options, error) {
 	var errs []error
 	if embedded {
 		if len(f.Stream.Servers) > 0 {
-			errs = append(errs, admin.NewBadOption("fleet-embedded takes the place of fleet-server: give one of them"))
+			errs = append(errs, admintypes.NewBadOption("fleet-embedded takes the place of fleet-server: give one of them"))
 		}
 		f.Stream.Servers = nil
 		f.Embedded = &natsserver.Options{Dir: filepath.Join(s.DataDir, "fleet"), Listen: s.Text("fleet-listen")}
 	} else if s.Has("fleet-listen") {
 		errs = append(errs,
-			admin.NewBadOption("fleet-listen is the address of the server of fleet-embedded, which is not given"))
+			admintypes.NewBadOption("fleet-listen is the address of the server of fleet-embedded, which is not given"))
 	}
 	if err := f.Validate(); err != nil {
-		errs = append(errs, admin.NewBadOption("fleet: %s", err))
+		errs = append(errs, admintypes.NewBadOption("fleet: %s", err))
 	}
 	return f, errors.Join(errs...)
 }
@@ -53,7 +53,7 @@ func (s *settings) withoutFleet() error {
 	for _, name := range []string{"fleet-listen", "fleet-credentials", "fleet-nkey", "fleet-user", "fleet-ca",
 		"fleet-cert", "fleet-folder"} {
 		if s.Has(name) {
-			return admin.NewBadOption("%s has no meaning without fleet-server or fleet-embedded", name)
+			return admintypes.NewBadOption("%s has no meaning without fleet-server or fleet-embedded", name)
 		}
 	}
 	return nil
@@ -74,12 +74,12 @@ func (s *settings) follow(out *Services) error {
 		"genesis-timestamp",
 		"replay-blockchain", "hard-replay-blockchain", "truncate-at-block", "trace-history-debug-mode"} {
 		if s.Given(name) {
-			errs = append(errs, admin.NewBadOption("%s has no meaning for a replica: its state and its blocks come "+
+			errs = append(errs, admintypes.NewBadOption("%s has no meaning for a replica: its state and its blocks come "+
 				"from the fleet", name))
 		}
 	}
 	if s.irreversible() {
-		errs = append(errs, admin.NewBadOption("a replica cannot have read-mode irreversible"))
+		errs = append(errs, admintypes.NewBadOption("a replica cannot have read-mode irreversible"))
 	}
 	out.P2P, out.Finalizers, out.Producer.NoTransactions = nil, nil, true
 	return errors.Join(errs...)

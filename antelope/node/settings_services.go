@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/crypto"
 	"tarn/antelope/finalizer"
 	"tarn/antelope/p2p"
@@ -17,8 +17,8 @@ import (
 	"tarn/antelope/rpc/trxretry"
 	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/types"
-	"tarn/dashboard"
-	"tarn/serve"
+	"tarn/httpserver"
+	"tarn/livepage"
 )
 
 // readOnlyThreads is how many threads for read-only transactions a node with
@@ -40,8 +40,8 @@ func (s *settings) services(o *Options, v Version) (out Services, err error) {
 		out.ignored = append(out.ignored, network.Ignored()...)
 	}
 	if out.Dashboard = s.Text("dashboard-address"); out.Dashboard != "" {
-		if e := dashboard.CheckAddress(out.Dashboard); e != nil {
-			err = errors.Join(err, admin.NewBadOption("dashboard-address: %s", e.Error()))
+		if e := livepage.CheckAddress(out.Dashboard); e != nil {
+			err = errors.Join(err, admintypes.NewBadOption("dashboard-address: %s", e.Error()))
 		}
 	}
 	out.Version = v
@@ -101,7 +101,7 @@ func (s *settings) producer(o *Options) (p producer.Options, malformed []string,
 			// What is no public key may be a private one in the wrong place.
 			public, _, _ := strings.Cut(spec, "=")
 			if _, notKey := types.ParsePublicKey(public); notKey != nil {
-				public, err = "***", admin.NewBadOption("it does not begin with a public key and =")
+				public, err = "***", admintypes.NewBadOption("it does not begin with a public key and =")
 			}
 			malformed = append(malformed, fmt.Sprintf("number=%d key=%s error=%q; <public key>=KEY:<private key> or "+
 				"<public key>=KEOSD:<url> is expected", i+1, public, throw(err).Error()))
@@ -127,7 +127,7 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 		k, err := parseFinalizer(spec)
 		if err != nil {
 			mistakes = errors.Join(mistakes,
-				admin.NewBadOption("signature-provider number %d, %s: %s", i+1, shownFinalizer(spec), err.Error()))
+				admintypes.NewBadOption("signature-provider number %d, %s: %s", i+1, shownFinalizer(spec), err.Error()))
 			continue
 		}
 		o.Keys = append(o.Keys, k)
@@ -137,7 +137,7 @@ func (s *settings) finalizers() (*finalizer.Options, error) {
 		return nil, mistakes
 	case s.irreversible():
 		mistakes = errors.Join(mistakes,
-			admin.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
+			admintypes.NewBadOption("signature-provider: a finalizer cannot vote in read-mode irreversible"))
 	}
 	return o, mistakes
 }
@@ -251,14 +251,14 @@ func (s *settings) http(v Version, producing bool) (*HTTP, error) {
 func serverName(v Version) string { return "nodeos/" + v.Short }
 
 // trustedAddresses are the addresses that have no share of their own; nil is this machine's.
-func (s *settings) trustedAddresses() (serve.Trusted, error) {
+func (s *settings) trustedAddresses() (httpserver.Trusted, error) {
 	words := s.Texts("trusted-address")
 	if len(words) == 0 {
 		return nil, nil
 	}
-	all, err := serve.ParseTrusted(words)
+	all, err := httpserver.ParseTrusted(words)
 	if err != nil {
-		return nil, admin.NewBadOption("trusted-address: %v", err)
+		return nil, admintypes.NewBadOption("trusted-address: %v", err)
 	}
 	return all, nil
 }
@@ -313,17 +313,17 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 	for _, spec := range s.Texts("http-category-address") {
 		name, address, ok := strings.Cut(spec, ",")
 		if !ok || name == "" {
-			err = errors.Join(err, admin.NewBadOption("http-category-address '%s' does not contain a required comma "+
+			err = errors.Join(err, admintypes.NewBadOption("http-category-address '%s' does not contain a required comma "+
 				"to separate the category and address", spec))
 			continue
 		}
 		category, ok := rpc.ParseCategory(name)
 		if !ok {
-			err = errors.Join(err, admin.NewBadOption("invalid category name `%s` for http_category_address", name))
+			err = errors.Join(err, admintypes.NewBadOption("invalid category name `%s` for http_category_address", name))
 			continue
 		}
 		if plugin := rpc.CategoryPlugin(category); !s.Plugins.Enabled(plugin) {
-			err = errors.Join(err, admin.NewBadOption("--plugin=%s is required for --http-category-address=%s",
+			err = errors.Join(err, admintypes.NewBadOption("--plugin=%s is required for --http-category-address=%s",
 				plugin, spec))
 			continue
 		}
@@ -336,7 +336,7 @@ func (s *settings) categoryAddresses(h *HTTP) (err error) {
 		host, port := nodeoshttp.SplitHostPort(address)
 		if before, ok := hosts[port]; port != "" && ok && before != host {
 			err = errors.Join(err,
-				admin.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
+				admintypes.NewBadOption("unable to listen to port %s for both %s and %s", port, host, before))
 			continue
 		}
 		hosts[port] = host

@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/config"
 	"tarn/antelope/exception"
 	"tarn/antelope/logging"
@@ -632,7 +632,7 @@ func TestExitCodesAreThoseOfNodeos(t *testing.T) {
 		{remedy(&store.FullError{Path: "state"}), 1, "Please increase the value set for \"chain-state-db-size-mb\""},
 		{fmt.Errorf("open: %w", store.ErrMemory), 1, "not enough memory"},
 		{store.ErrCorrupt, 254, "store is damaged"},
-		{admin.NewBadOption("no"), 254, "nodeos ends with plugin_config_exception: "},
+		{admintypes.NewBadOption("no"), 254, "nodeos ends with plugin_config_exception: "},
 		{errReported, 5, ""},
 		{&config.Error{Text: "no", Code: config.ExitInitialize}, 255, ""},
 	} {

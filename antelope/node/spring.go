@@ -3,7 +3,7 @@ package node
 import (
 	"errors"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 )
 
 // workAsSpring makes the services of a node those of one of Spring, whose chain it has found in its folder.
@@ -13,7 +13,7 @@ import (
 func (s *settings) workAsSpring(v *Services) error {
 	var errs []error
 	for _, m := range v.malformed {
-		errs = append(errs, admin.NewBadOption("Malformed signature provider: %s", m))
+		errs = append(errs, admintypes.NewBadOption("Malformed signature provider: %s", m))
 	}
 	if v.P2P != nil {
 		if !s.Given("agent-name") {

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"tarn/antelope/blocklog"
-	"tarn/antelope/oracle"
+	"tarn/antelope/difftest"
 	"tarn/antelope/tracelog/slicefile"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // shared is a data folder that a nodeos and this node use in turns, with both histories.
 type shared struct {
 	t    *testing.T
-	peer *oracle.Peer
+	peer *difftest.Peer
 	http string
 	conf string // the folder of config.ini
 	dir  string // the data folder
@@ -36,12 +36,12 @@ func newShared(t *testing.T) *shared {
 	if testing.Short() {
 		t.Skip("starts a real nodeos")
 	}
-	peer, err := oracle.Find(t.Context())
+	peer, err := difftest.Find(t.Context())
 	if err != nil {
 		t.Skip(err)
 	}
 	base := t.TempDir()
-	s := &shared{t: t, peer: peer, http: loopback.Address(t), dir: filepath.Join(base, "data")}
+	s := &shared{t: t, peer: peer, http: freeport.Address(t), dir: filepath.Join(base, "data")}
 	ini := fmt.Sprintf(
 		"plugin = eosio::chain_api_plugin\nplugin = eosio::producer_api_plugin\nhttp-server-address = "+
 			"%s\np2p-listen-endpoint = %s\n"+
@@ -51,7 +51,7 @@ func newShared(t *testing.T) *shared {
 			"plugin = eosio::state_history_plugin\ntrace-history = true\nchain-state-history = "+
 			"true\nstate-history-endpoint = %s\n"+
 			"plugin = eosio::trace_api_plugin\ntrace-no-abis = true\ntrace-slice-stride = %d\n",
-		s.http, loopback.Address(t), loopback.Address(t), sharedStride)
+		s.http, freeport.Address(t), freeport.Address(t), sharedStride)
 	conf := filepath.Join(base, "config")
 	if err := errors.Join(os.MkdirAll(conf, 0o755), os.WriteFile(filepath.Join(conf, "config.ini"), []byte(ini),
 		0o644)); err != nil {
@@ -87,7 +87,7 @@ func (s *shared) snapshot() (path string) {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx, s.args(s.dir), streams{&log, &log}) }()
 	log.await(s.t, "Produced block")
-	c := oracle.NewClient(s.http)
+	c := difftest.NewClient(s.http)
 	for _, err := c.Info(ctx); err != nil && ctx.Err() == nil; _, err = c.Info(ctx) {
 		time.Sleep(100 * time.Millisecond) // the API may be there later than blocks
 	}

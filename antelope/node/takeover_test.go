@@ -19,11 +19,11 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/consensus"
+	"tarn/antelope/difftest"
 	"tarn/antelope/feature"
-	"tarn/antelope/oracle"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -34,7 +34,7 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a real nodeos")
 	}
-	peer, err := oracle.Find(t.Context())
+	peer, err := difftest.Find(t.Context())
 	if err != nil {
 		t.Skip(err)
 	}
@@ -48,7 +48,7 @@ func TestNodeosAndThisNodeTakeTurnsOnOneFolder(t *testing.T) {
 			"%s\np2p-listen-endpoint = %s\n"+
 			"producer-name = eosio\nenable-stale-production = true\nmax-clients = 200\nhttp-validate-host = "+
 			"false\neos-vm-oc-enable = none\n"+
-			"resource-monitor-not-shutdown-on-threshold-exceeded = true\n", loopback.Address(t), loopback.Address(t))
+			"resource-monitor-not-shutdown-on-threshold-exceeded = true\n", freeport.Address(t), freeport.Address(t))
 	if err := os.WriteFile(filepath.Join(conf, "config.ini"), []byte(ini), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/blocklog"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
@@ -89,7 +89,7 @@ func exceptionOf(err error) *exception.Error {
 			kind = exception.BlockLog
 		}
 		return exception.New(kind, e.Text)
-	case *admin.BadOption:
+	case *admintypes.BadOption:
 		return exception.New(exception.PluginConfig, e.Text)
 	case *feature.FolderError:
 		return exception.New(exception.Plugin, e.Text)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/blocklog"
 	"tarn/antelope/exception"
 	"tarn/antelope/feature"
@@ -30,11 +30,11 @@ func TestErrorsHaveTheNamesThatNodeosHasForThem(t *testing.T) {
 			"3110006 plugin_config_exception: Incorrect plugin configuration: same\nno disk\n3110006 plugin_config_exception: Incorrect plugin configuration: same"},
 		{fmt.Errorf("watch: %w", &resourcemonitor.Error{Path: "/a", Err: disk}), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: watch: Unable to get space info for /a: no disk"},
-		{fmt.Errorf("p2p: %w", admin.NewBadOption("a-size %d is odd", 3)), exception.PluginConfig,
+		{fmt.Errorf("p2p: %w", admintypes.NewBadOption("a-size %d is odd", 3)), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: p2p: a-size 3 is odd"},
 		{fmt.Errorf("features: %w", &feature.FolderError{Text: "no folder"}), exception.Plugin,
 			"3110000 plugin_exception: Plugin exception: features: no folder"},
-		{fmt.Errorf("options: %w", errors.Join(disk, admin.NewBadOption("odd"))), exception.PluginConfig,
+		{fmt.Errorf("options: %w", errors.Join(disk, admintypes.NewBadOption("odd"))), exception.PluginConfig,
 			"3110006 plugin_config_exception: Incorrect plugin configuration: options: no disk\nodd"},
 		{fmt.Errorf("other: %w", disk), nil, "other: no disk"},
 		{fmt.Errorf("block 5: %w", exception.New(exception.BlockLogNotFound, "own")), exception.BlockLogNotFound,

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"tarn/antelope/abi"
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/exception"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/tracelog/slicefile"
@@ -65,7 +65,7 @@ func (s *settings) traces() (*tracelog.Options, error) {
 	} {
 		switch n := s.Int(name); {
 		case n < -1:
-			errs = append(errs, admin.NewBadOption("\"%s\" must be greater to or equal to -1.", name))
+			errs = append(errs, admintypes.NewBadOption("\"%s\" must be greater to or equal to -1.", name))
 		case n >= 0:
 			*least = new(uint32(n))
 		}
@@ -83,9 +83,9 @@ func (s *settings) traceABIs() (map[types.Name]*abi.Codec, error) {
 	var errs []error
 	switch none := s.Bool("trace-no-abis"); {
 	case len(list) > 0 && none:
-		errs = append(errs, admin.NewBadOption("Trace API is configured with ABIs however trace-no-abis is set"))
+		errs = append(errs, admintypes.NewBadOption("Trace API is configured with ABIs however trace-no-abis is set"))
 	case len(list) == 0 && !none:
-		errs = append(errs, admin.NewBadOption("Trace API is not configured with ABIs and trace-no-abis is not set"))
+		errs = append(errs, admintypes.NewBadOption("Trace API is not configured with ABIs and trace-no-abis is not set"))
 	}
 	codecs := map[types.Name]*abi.Codec{}
 	for _, entry := range list {
@@ -106,13 +106,13 @@ func (s *settings) traceABI(entry string) (types.Name, *abi.Codec, error) {
 	key, path, found := strings.Cut(entry, "=")
 	switch {
 	case entry == "":
-		return 0, nil, admin.NewBadOption("Key-Value Pair is Empty")
+		return 0, nil, admintypes.NewBadOption("Key-Value Pair is Empty")
 	case !found:
-		return 0, nil, admin.NewBadOption("Missing \"=\"")
+		return 0, nil, admintypes.NewBadOption("Missing \"=\"")
 	case key == "":
-		return 0, nil, admin.NewBadOption("Missing Key")
+		return 0, nil, admintypes.NewBadOption("Missing Key")
 	case path == "":
-		return 0, nil, admin.NewBadOption("Missing Value")
+		return 0, nil, admintypes.NewBadOption("Missing Value")
 	}
 	account, err := types.ParseName(key)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *settings) traceABI(entry string) (types.Name, *abi.Codec, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.IsDir() {
-		return 0, nil, admin.NewBadOption("%s does not exist or is not a file", path)
+		return 0, nil, admintypes.NewBadOption("%s does not exist or is not a file", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

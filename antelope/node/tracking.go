@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/rpc/trxretry"
 	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // Tracking says what the node remembers of transactions and permissions so that the
@@ -40,7 +40,7 @@ func (n *Node) track(
 	if t.Retry != nil {
 		d := n.retrying(*t.Retry, network, render)
 		// Who waits must not keep the node.
-		context.AfterFunc(ctx, func() { d.Stop(writer.ErrStopped) })
+		context.AfterFunc(ctx, func() { d.Stop(writerloop.ErrStopped) })
 		c.Retry = d
 	}
 }

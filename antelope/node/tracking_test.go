@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"tarn/antelope/crypto"
+	"tarn/antelope/difftest"
 	"tarn/antelope/node"
-	"tarn/antelope/oracle"
 	"tarn/antelope/rpc/trxretry"
 	"tarn/antelope/rpc/trxstatus"
 	"tarn/antelope/types"
@@ -77,7 +77,7 @@ func (s *sender) pack(trx *types.Transaction) string {
 }
 
 // ask asks a node, and demands a status.
-func ask(t *testing.T, ctx context.Context, n *oracle.Node, path, body string, want int) string {
+func ask(t *testing.T, ctx context.Context, n *difftest.Node, path, body string, want int) string {
 	t.Helper()
 	status, text, err := n.Ask(ctx, path, body)
 	if err != nil || status != want {
@@ -87,7 +87,7 @@ func ask(t *testing.T, ctx context.Context, n *oracle.Node, path, body string, w
 }
 
 // awaitStatus asks for the status of a transaction until it is this.
-func awaitStatus(t *testing.T, ctx context.Context, n *oracle.Node, id, want string) string {
+func awaitStatus(t *testing.T, ctx context.Context, n *difftest.Node, id, want string) string {
 	t.Helper()
 	for {
 		text := ask(t, ctx, n, "/v1/chain/get_transaction_status", `{"id":"`+id+`"}`, http.StatusOK)
@@ -122,7 +122,7 @@ func TestAnAPINodeTracksWhatItPassesOn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	g, keys := oracle.Genesis(workload(t, "token"), 7)
+	g, keys := difftest.Genesis(workload(t, "token"), 7)
 	maker := startTarn(t, &g, keys)
 	n, stop := startTracking(t, &g, nil, everything(), nil, maker.P2P())
 	tracks(t, ctx, n, newSender(t, &g, keys))
@@ -164,7 +164,7 @@ func TestAnAPINodeTracksWhatItPassesOn(t *testing.T) {
 }
 
 // awaitFollowers waits until nodes get blocks, before which nobody takes their transactions.
-func awaitFollowers(t *testing.T, ctx context.Context, nodes ...*oracle.Node) {
+func awaitFollowers(t *testing.T, ctx context.Context, nodes ...*difftest.Node) {
 	t.Helper()
 	for _, n := range nodes {
 		if err := n.AwaitHead(ctx, 4, false); err != nil {
@@ -174,7 +174,7 @@ func awaitFollowers(t *testing.T, ctx context.Context, nodes ...*oracle.Node) {
 }
 
 // tracks gives a node that follows another transactions, and asks about them.
-func tracks(t *testing.T, ctx context.Context, n *oracle.Node, s *sender) {
+func tracks(t *testing.T, ctx context.Context, n *difftest.Node, s *sender) {
 	t.Helper()
 	const send = "/v1/chain/send_transaction2"
 	awaitFollowers(t, ctx, n)
@@ -243,7 +243,7 @@ func TestTrackingAnswersAsNodeosDoes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	p := findPeer(t, ctx)
-	g, keys := oracle.Genesis(workload(t, "token"), 7)
+	g, keys := difftest.Genesis(workload(t, "token"), 7)
 	maker := startTarn(t, &g, keys)
 	ours, _ := startTracking(t, &g, nil, everything(), nil, maker.P2P())
 	theirs := startNodeos(t, ctx, p, &g, nil, append(everythingOfNodeos, "--p2p-peer-address", maker.P2P())...)

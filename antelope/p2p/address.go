@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 )
 
 // Traffic is what goes over a connection.
@@ -92,9 +92,9 @@ func ParseListener(s string) (Listener, error) {
 		l.Rate = rate
 		return l, err
 	case host > 0:
-		return Listener{}, admin.NewBadOption("Invalid address specification %s; unexpected number of colons.", s)
+		return Listener{}, admintypes.NewBadOption("Invalid address specification %s; unexpected number of colons.", s)
 	}
-	return Listener{}, admin.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in "+
+	return Listener{}, admintypes.NewBadOption("Invalid address specification %s; IPv6 addresses must be enclosed in "+
 		"square brackets.", s)
 }
 
@@ -109,17 +109,17 @@ func parseRate(s string) (uint64, error) {
 	number, unit := s[:end], strings.TrimSpace(s[end:])
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return 0, admin.NewBadOption("invalid block sync rate limit specification: %s", s)
+		return 0, admintypes.NewBadOption("invalid block sync rate limit specification: %s", s)
 	}
 	if v < 0 {
-		return 0, admin.NewBadOption("block sync rate limit must not be negative: %s", s)
+		return 0, admintypes.NewBadOption("block sync rate limit must not be negative: %s", s)
 	}
 	factor, ok := unitFactor(unit)
 	if !ok {
-		return 0, admin.NewBadOption("invalid block sync rate limit specification: %s", unit)
+		return 0, admintypes.NewBadOption("invalid block sync rate limit specification: %s", unit)
 	}
 	if v *= factor; !(v < math.MaxUint64) {
-		return 0, admin.NewBadOption("block sync rate limit specification overflowed: %s", s)
+		return 0, admintypes.NewBadOption("block sync rate limit specification overflowed: %s", s)
 	}
 	return uint64(v), nil
 }

@@ -15,7 +15,7 @@ import (
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 )
 
 // A conversation of peers as text, in the files testdata/peer_*.txt. What is asked is a
@@ -296,7 +296,7 @@ func (c *conversing) records(m p2p.Gossip) (s string) {
 
 // play says what a file has, and holds what is heard against it.
 func (c *conversing) play(path string) {
-	list, err := transcript.Read(path)
+	list, err := recordedcalls.Read(path)
 	must(c.t, err)
 	broken := false
 	for i, x := range list {
@@ -317,7 +317,7 @@ func (c *conversing) play(path string) {
 			if text, ok := strings.CutPrefix(want, "log "); ok {
 				c.n.Eventually(c.t, fmt.Sprintf("%s:%d: the log has %q", path, x.Line, text),
 					func() bool { return c.n.Logged(text) })
-			} else if got := c.hear(); !transcript.Matches(want, got) {
+			} else if got := c.hear(); !recordedcalls.Matches(want, got) {
 				c.t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)
 				broken = true
 				break

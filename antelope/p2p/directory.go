@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
 )
@@ -152,12 +152,12 @@ func (d *directory) frame() []byte {
 }
 
 // peers is all of it as the API shows it.
-func (d *directory) peers() []admin.GossipPeer {
+func (d *directory) peers() []admintypes.GossipPeer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	list := make([]admin.GossipPeer, 0, len(d.list))
+	list := make([]admintypes.GossipPeer, 0, len(d.list))
 	for _, e := range d.list {
-		list = append(list, admin.GossipPeer{
+		list = append(list, admintypes.GossipPeer{
 			Producer: e.Producer, Server: e.Server, Outbound: e.Outbound, Expiration: e.Expiration})
 	}
 	return list

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unsafe"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/crypto"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -94,7 +94,7 @@ func (n *Network) HeadShown(num uint32) {
 }
 
 // GossipPeers returns where producers can be reached, by their names. The slice is the caller's.
-func (n *Network) GossipPeers() []admin.GossipPeer { return n.gossip.directory.peers() }
+func (n *Network) GossipPeers() []admintypes.GossipPeer { return n.gossip.directory.peers() }
 
 // handleGossip leaves a message to the goroutine, if this node takes part.
 func (c *conn) handleGossip(frame []byte, r *serial.Reader) error {

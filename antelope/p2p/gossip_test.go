@@ -9,7 +9,7 @@ import (
 
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // withPeers is a change of options with peers to connect to.
@@ -25,7 +25,7 @@ func producing(t *testing.T, names ...string) (list []*node) {
 	t.Helper()
 	chain := NewRecentChain(100)
 	for i, name := range names {
-		twin, address := chain.Twin(), loopback.Address(t)
+		twin, address := chain.Twin(), freeport.Address(t)
 		twin.ranks(names...)
 		change := gossips(name, address)
 		listen := func(o *Options) {
@@ -153,7 +153,7 @@ func TestAddressesThatComeByGossipHaveABound(t *testing.T) {
 		t.Errorf("%d addresses are dialled that are none", dialled())
 	}
 	for i := range types.BlockTimestamp(40) {
-		n.gossip.directory.put(record(chain.id, types.N("b"), Place{loopback.Address(t), "::1", head + 100 + i}, 0))
+		n.gossip.directory.put(record(chain.id, types.N("b"), Place{freeport.Address(t), "::1", head + 100 + i}, 0))
 		n.peering.connectActive()
 		if is := dialled(); is > 3 {
 			t.Fatalf("%d addresses are dialled", is)

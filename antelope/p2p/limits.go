@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 )
 
 // What a peer may ask, send and cost. What each bound keeps a hostile peer from is in
@@ -215,12 +215,12 @@ func DefaultLimits() Limits {
 }
 
 // Validate checks all bounds at once: each must be above zero, and one that another builds on
-// must not be above it. Its error joins a *admin.BadOption for each mistake.
+// must not be above it. Its error joins a *admintypes.BadOption for each mistake.
 func (l *Limits) Validate() error {
 	var errs []error
 	check := func(wrong bool, format string, args ...any) {
 		if wrong {
-			errs = append(errs, admin.NewBadOption(format, args...))
+			errs = append(errs, admintypes.NewBadOption(format, args...))
 		}
 	}
 	v := reflect.ValueOf(*l)

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/finality"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
@@ -40,7 +40,7 @@ type Message interface {
 }
 
 // Handshake says who a node is and where its chain is.
-type Handshake admin.Handshake
+type Handshake admintypes.Handshake
 
 // ChainSize is a message that nobody acts on.
 type ChainSize struct {

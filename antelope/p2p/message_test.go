@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tarn/antelope/types"
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 )
 
 func randomID(r *rand.Rand) (id types.Checksum256) {
@@ -79,7 +79,7 @@ func TestMessagesComeBackAsTheyWere(t *testing.T) {
 }
 
 func TestMessagesOfNodeosAreUnderstood(t *testing.T) {
-	said, err := transcript.Read("testdata/nodeos.txt")
+	said, err := recordedcalls.Read("testdata/nodeos.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

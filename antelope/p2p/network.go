@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"tarn/antelope/types"
-	"tarn/internal/listening"
+	"tarn/internal/closelistener"
 )
 
 // Network is a node's part in the peer-to-peer network. [New] makes it, Run works;
@@ -191,7 +191,7 @@ func (n *Network) listen(ctx context.Context) (list []net.Listener, err error) {
 
 // accept takes connections until ctx ends.
 func (n *Network) accept(ctx context.Context, l net.Listener, e endpoint) {
-	defer context.AfterFunc(ctx, func() { listening.Close(l) })()
+	defer context.AfterFunc(ctx, func() { closelistener.Close(l) })()
 	defer l.Close()
 	for {
 		socket, err := l.Accept()

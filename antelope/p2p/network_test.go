@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tarn/antelope/types"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 func TestANodeSyncsTenThousandBlocksInOrder(t *testing.T) {
@@ -147,7 +147,7 @@ func TestAPartitionHeals(t *testing.T) {
 }
 
 func TestAPeerIsConnectedToAgain(t *testing.T) {
-	address := loopback.Address(t)
+	address := freeport.Address(t)
 	b := startNode(t, newFakeChain(10), func(o *Options) { o.Peers = []string{address} })
 	eventually(t, "a failure", func() bool { return b.Metrics().FailedConnections > 0 })
 	listen := func(o *Options) { o.Listen = []string{address} }
@@ -159,7 +159,7 @@ func TestAPeerIsConnectedToAgain(t *testing.T) {
 }
 
 func TestTwoConnectionsWithOneNodeBecomeOne(t *testing.T) {
-	aAddress, bAddress := loopback.Address(t), loopback.Address(t)
+	aAddress, bAddress := freeport.Address(t), freeport.Address(t)
 	a := startNode(t, newFakeChain(10), func(o *Options) { o.Listen, o.Peers = []string{aAddress}, []string{bAddress} })
 	b := startNode(t, newFakeChain(10), func(o *Options) { o.Listen, o.Peers = []string{bAddress}, []string{aAddress} })
 	eventually(t, "one connection", func() bool {
@@ -180,7 +180,7 @@ func (n *node) current() bool {
 }
 
 func TestANodeDoesNotConnectToItself(t *testing.T) {
-	address := loopback.Address(t)
+	address := freeport.Address(t)
 	a := startNode(t, newFakeChain(10), func(o *Options) { o.Listen, o.Peers = []string{address}, []string{address} })
 	eventually(t, "the reason in the log", func() bool { return a.log.contains("Self connection detected") })
 	eventually(t, "no connection", func() bool { return len(*a.conns.Load()) == 0 && len(a.Connections()) == 0 })
@@ -190,7 +190,7 @@ func TestNothingIsLeftWhenRunReturns(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 3 {
 		a := startNode(t, newFakeChain(3000), nil)
-		b := startNode(t, newFakeChain(1), func(o *Options) { o.Peers = []string{a.address, loopback.Address(t)} })
+		b := startNode(t, newFakeChain(1), func(o *Options) { o.Peers = []string{a.address, freeport.Address(t)} })
 		eventually(t, "some blocks", func() bool { return b.chain.head() > 100 })
 		b.stop()
 		a.stop()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
@@ -109,7 +109,7 @@ const (
 )
 
 // Validate checks the options, all of them at once. Its error joins a
-// *admin.BadOption for each mistake.
+// *admintypes.BadOption for each mistake.
 func (o *Options) Validate() error {
 	_, err := o.resolve("")
 	return err
@@ -144,7 +144,7 @@ func (c *config) checkNumbers() error {
 	var errs []error
 	check := func(wrong bool, format string, args ...any) {
 		if wrong {
-			errs = append(errs, admin.NewBadOption(format, args...))
+			errs = append(errs, admintypes.NewBadOption(format, args...))
 		}
 	}
 	check(c.KeepAlive <= 0, "p2p-keepalive_interval-ms must be greater than 0")
@@ -167,7 +167,7 @@ func (c *config) readListeners(hostname string) error {
 	slices.Sort(list)
 	list = slices.Compact(list)
 	if len(c.Server) > len(list) {
-		return admin.NewBadOption("p2p-server-address may not be specified more times than p2p-listen-endpoint")
+		return admintypes.NewBadOption("p2p-server-address may not be specified more times than p2p-listen-endpoint")
 	}
 	var errs []error
 	for i, s := range list {
@@ -176,7 +176,7 @@ func (c *config) readListeners(hostname string) error {
 			e.public = c.Server[i]
 		}
 		if err == nil && len(e.public) > maxAddress {
-			err = admin.NewBadOption("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
+			err = admintypes.NewBadOption("p2p-server-address %s too long, must be less than %d", e.public, maxAddress)
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -190,7 +190,7 @@ func (c *config) readListeners(hostname string) error {
 // readListener reads one listener. hostname stands for all addresses.
 func readListener(s, hostname string) (endpoint, error) {
 	if len(s) > maxAddress {
-		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
+		return endpoint{}, admintypes.NewBadOption("p2p-listen-endpoint %s too long, must be less than %d", s, maxAddress)
 	}
 	l, err := ParseListener(s)
 	if err != nil {
@@ -201,7 +201,7 @@ func readListener(s, hostname string) (endpoint, error) {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return endpoint{}, admin.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT[:trx|:blk][:RATE] "+
+		return endpoint{}, admintypes.NewBadOption("p2p-listen-endpoint '%s' is no address: HOST:PORT[:trx|:blk][:RATE] "+
 			"is expected, such as 0.0.0.0:9876", s)
 	}
 	e := endpoint{Listener: l, public: s}
@@ -227,18 +227,18 @@ func (c *config) readPeers() error {
 	for _, p := range c.AutoBPPeers {
 		account, address, ok := strings.Cut(p, ",")
 		if !ok {
-			errs = append(errs, admin.NewBadOption("auto-bp-peer must consists an account name and server address "+
+			errs = append(errs, admintypes.NewBadOption("auto-bp-peer must consists an account name and server address "+
 				"separated by a comma token"))
 			continue
 		}
 		name, err := types.ParseName(account)
 		switch {
 		case err != nil:
-			errs = append(errs, admin.NewBadOption("the account supplied by --auto-bp-peer option is invalid"))
+			errs = append(errs, admintypes.NewBadOption("the account supplied by --auto-bp-peer option is invalid"))
 		case !valid(address):
 		case slices.Contains(c.Peers, address):
 			errs = append(errs,
-				admin.NewBadOption(
+				admintypes.NewBadOption(
 					`"%s" should only appear in either p2p-peer-address or p2p-auto-bp-peer option, not both.`,
 					address))
 		default:
@@ -260,12 +260,12 @@ func (c *config) readGossip() error {
 					continue
 				}
 				if count++; other.outbound == o.outbound {
-					err = admin.NewBadOption("Duplicate p2p-bp-gossip-endpoint for: %v, outbound ip address: %s",
+					err = admintypes.NewBadOption("Duplicate p2p-bp-gossip-endpoint for: %v, outbound ip address: %s",
 						o.producer, o.outbound)
 				}
 			}
 			if count >= perProducer && err == nil {
-				err = admin.NewBadOption("Too many p2p-bp-gossip-endpoint for %v, max %d", o.producer, perProducer)
+				err = admintypes.NewBadOption("Too many p2p-bp-gossip-endpoint for %v, max %d", o.producer, perProducer)
 			}
 		}
 		c.gossip = append(c.gossip, o)
@@ -278,30 +278,30 @@ func (c *config) readGossip() error {
 func parseReached(s string) (o reached, err error) {
 	account, rest, ok := strings.Cut(s, ",")
 	if !ok {
-		return o, admin.NewBadOption(
+		return o, admintypes.NewBadOption(
 			"p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,outbound-ip-address "+
 				"separated by commas", s)
 	}
 	if o.producer, err = types.ParseName(account); err != nil {
-		return o, admin.NewBadOption("The account %s supplied by --p2p-bp-gossip-endpoint option is invalid", account)
+		return o, admintypes.NewBadOption("The account %s supplied by --p2p-bp-gossip-endpoint option is invalid", account)
 	}
 	o.server, o.outbound, ok = strings.Cut(rest, ",")
 	if !ok {
-		return o, admin.NewBadOption(
+		return o, admintypes.NewBadOption(
 			"p2p-bp-gossip-endpoint %s must consist of bp-account-name,inbound-server-endpoint,"+
 				"outbound-ip-address separated by commas, second comma is missing", s)
 	}
 	o.server, o.outbound = strings.TrimSpace(o.server), strings.TrimSpace(o.outbound)
 	if !isServer(o.server) {
-		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint inbound server endpoint %s, syntax host:port",
+		return o, admintypes.NewBadOption("Invalid p2p-bp-gossip-endpoint inbound server endpoint %s, syntax host:port",
 			o.server)
 	}
 	if len(o.outbound) > maxAddress {
-		return o, admin.NewBadOption("p2p-bp-gossip-endpoint outbound-ip-address %s too long, must be less than %d",
+		return o, admintypes.NewBadOption("p2p-bp-gossip-endpoint outbound-ip-address %s too long, must be less than %d",
 			o.outbound, maxAddress)
 	}
 	if _, err := netip.ParseAddr(o.outbound); err != nil {
-		return o, admin.NewBadOption("Invalid p2p-bp-gossip-endpoint outbound ip address %s, syntax ip-address",
+		return o, admintypes.NewBadOption("Invalid p2p-bp-gossip-endpoint outbound ip address %s, syntax ip-address",
 			o.outbound)
 	}
 	return o, nil
@@ -324,7 +324,7 @@ func (c *config) readAllowed() error {
 		}
 	}
 	if c.allowed&allowSpecified != 0 && len(c.PeerKeys) == 0 {
-		return admin.NewBadOption("At least one peer-key must accompany 'allowed-connection=specified'")
+		return admintypes.NewBadOption("At least one peer-key must accompany 'allowed-connection=specified'")
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (c *config) readKeys() error {
 	for _, s := range c.PeerKeys {
 		k, err := types.ParsePublicKey(strings.Trim(s, `"`))
 		if err != nil {
-			errs = append(errs, admin.NewBadOption("peer-key %s: a public key is expected, EOS... or PUB_...", s))
+			errs = append(errs, admintypes.NewBadOption("peer-key %s: a public key is expected, EOS... or PUB_...", s))
 			continue
 		}
 		c.keys = append(c.keys, k)
@@ -344,7 +344,7 @@ func (c *config) readKeys() error {
 		public, private, err := parseKeyPair(s)
 		if err != nil {
 			// it is not to be shown
-			errs = append(errs, admin.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]"))
+			errs = append(errs, admintypes.NewBadOption("a peer-private-key is not [\"public key\",\"private key\"]"))
 			continue
 		}
 		c.private[public] = private
@@ -363,7 +363,7 @@ func parseKeyPair(s string) (public types.PublicKey, private crypto.PrivateKey, 
 	}
 	list, err := v.Elements()
 	if err != nil || len(list) != 2 {
-		return public, private, admin.NewBadOption("not an array of two")
+		return public, private, admintypes.NewBadOption("not an array of two")
 	}
 	var text [2]string
 	for i := range text {

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/crypto"
 	"tarn/antelope/types"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
@@ -45,7 +45,7 @@ func TestListenersAreReadAsTheHelpTextSays(t *testing.T) {
 	for _, s := range []string{"2001:db8::1:9876:250KB/s", "a:1:-1KB/s", "a:1:1kB/s", "a:1:1KB", "a:1:1XB/s",
 		"a:1:fast", "a:1:99999999999TiB/s", "a:1:1iB/s", "a:1:KB/s", "a:1:trx:fast", "a:1:1KB/s:trx",
 		"a:1:trx:blk:1", "[::1]:1:trx:1:1", "[::1]:1:x:1"} {
-		var bad *admin.BadOption
+		var bad *admintypes.BadOption
 		if l, err := ParseListener(s); !errors.As(err, &bad) {
 			t.Errorf("%s is %+v, %v", s, l, err)
 		}
@@ -129,7 +129,7 @@ func TestOptionsAreValidatedAtOnce(t *testing.T) {
 		o := DefaultOptions()
 		c.change(&o)
 		err := o.Validate()
-		var bad *admin.BadOption
+		var bad *admintypes.BadOption
 		if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -266,7 +266,7 @@ func TestAClaimKeepsNoProducerFromItsNeighbours(t *testing.T) {
 			o.Limits.Beat = time.Hour     // the claim is not found out meanwhile
 			o.Limits.Recent = time.Minute // now is still now on a busy machine
 			o.Producers = []types.Name{types.N("a")}
-			o.AutoBPPeers = []string{"b," + loopback.Address(t)}
+			o.AutoBPPeers = []string{"b," + freeport.Address(t)}
 		})
 		n.sync.setState(libCatchUp)
 		n.SchedulesChanged(schedule(1, "ab"), schedule(2, "ab"))
@@ -283,7 +283,7 @@ func TestProducersKeepToTheirNeighbours(t *testing.T) {
 	n := startNode(t, chain, func(o *Options) {
 		o.Producers = []types.Name{types.N("c")}
 		for _, name := range names {
-			o.AutoBPPeers = append(o.AutoBPPeers, name.String()+","+loopback.Address(t))
+			o.AutoBPPeers = append(o.AutoBPPeers, name.String()+","+freeport.Address(t))
 		}
 	})
 	connected := func() (list string) {
@@ -325,7 +325,7 @@ func TestProducersThatGossipKeepToTheSchedule(t *testing.T) {
 	n := startNode(t, newFakeChain(5), func(o *Options) {
 		o.GossipEndpoints = []string{"a,a.example:1,192.0.2.1"}
 		for _, name := range names[1:] {
-			address[name] = loopback.Address(t)
+			address[name] = freeport.Address(t)
 		}
 		o.AutoBPPeers = []string{"b," + address[names[1]]}
 	})

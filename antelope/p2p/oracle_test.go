@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"tarn/antelope/crypto"
-	"tarn/antelope/oracle"
+	"tarn/antelope/difftest"
 	"tarn/antelope/p2p"
 	"tarn/antelope/p2p/lightpeer"
 	"tarn/antelope/types"
 )
 
 // startNodeos runs a real nodeos with a chain of its own, or skips.
-func startNodeos(t *testing.T, ctx context.Context, produce bool, extra ...string) *oracle.Node {
+func startNodeos(t *testing.T, ctx context.Context, produce bool, extra ...string) *difftest.Node {
 	t.Helper()
-	key := oracle.NewKey(1, "eosio")
+	key := difftest.NewKey(1, "eosio")
 	g := types.DefaultGenesis()
 	g.InitialKey = key.Public()
 	var producers map[types.Name]crypto.PrivateKey
@@ -32,15 +32,15 @@ func startNodeos(t *testing.T, ctx context.Context, produce bool, extra ...strin
 func startNodeosIn(
 	t *testing.T, ctx context.Context, dir string, g *types.Genesis, producers map[types.Name]crypto.PrivateKey,
 	extra ...string,
-) *oracle.Node {
+) *difftest.Node {
 	t.Helper()
-	p, err := oracle.Find(ctx)
-	if errors.Is(err, oracle.ErrNoPeer) {
+	p, err := difftest.Find(ctx)
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	n, err := p.Start(ctx, oracle.Config{Dir: dir, Genesis: g, Extra: extra, Producers: producers})
+	n, err := p.Start(ctx, difftest.Config{Dir: dir, Genesis: g, Extra: extra, Producers: producers})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/types"
 )
 
-func (c *conn) status() admin.Connection {
-	s := admin.Connection{
+func (c *conn) status() admintypes.Connection {
+	s := admintypes.Connection{
 		RemoteIP: c.remoteIP, RemotePort: c.remotePort,
 		Connecting: !c.connected.Load(), Syncing: c.syncing.Load(), BPPeer: c.producers(),
 		GossipPeer: standing(c.standing.Load()) == gossiping,
@@ -25,18 +25,18 @@ func (c *conn) status() admin.Connection {
 		s.LastVote = types.TimePoint(time.Unix(0, ns).UnixMicro())
 	}
 	if h := c.received.Load(); h != nil {
-		s.LastHandshake = admin.Handshake(*h)
+		s.LastHandshake = admintypes.Handshake(*h)
 	}
 	return s
 }
 
-func (t *target) status() admin.Connection {
+func (t *target) status() admintypes.Connection {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.conn != nil {
 		return t.conn.status()
 	}
-	s := admin.Connection{Peer: t.address, RemoteIP: "<unknown>", RemotePort: "<unknown>", Connecting: t.dialing}
+	s := admintypes.Connection{Peer: t.address, RemoteIP: "<unknown>", RemotePort: "<unknown>", Connecting: t.dialing}
 	_, s.BPPeer = t.net.config.autoNames[t.address]
 	if _, _, kind, ok := splitPeer(t.address); ok {
 		k, _ := trafficOf(kind)
@@ -46,20 +46,20 @@ func (t *target) status() admin.Connection {
 }
 
 // Status returns what is known of a peer that was connected to, by its address.
-func (n *Network) Status(address string) (admin.Connection, bool) {
+func (n *Network) Status(address string) (admintypes.Connection, bool) {
 	n.mu.Lock()
 	t := n.targets[address]
 	n.mu.Unlock()
 	if t == nil {
-		return admin.Connection{}, false
+		return admintypes.Connection{}, false
 	}
 	return t.status(), true
 }
 
 // Connections returns all connections, those that are being tried to make included,
 // the oldest first.
-func (n *Network) Connections() []admin.Connection {
-	var list []admin.Connection
+func (n *Network) Connections() []admintypes.Connection {
+	var list []admintypes.Connection
 	for _, c := range *n.conns.Load() {
 		list = append(list, c.status())
 	}

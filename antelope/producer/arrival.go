@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // Block is a block on its way to the writer. What can be found out about it before
@@ -32,7 +32,7 @@ type Block struct {
 // and the writer gets blocks in the order in which they came.
 type arrivals struct {
 	chain    *chain.Chain
-	writer   *writer.Writer
+	writer   *writerloop.Writer
 	log      *loggers
 	headers  headers
 	keys     *foundKeys
@@ -156,7 +156,7 @@ func (a *arrivals) Received(num uint32) { a.received.Store(num) }
 // Block takes a block from a peer or from push_block, and waits until it is
 // applied, or known to be on a branch that is not the best. A block that is known
 // already is no error. Errors are [ErrBusy], that the node is paused, exceptions (UnlinkableBlock if the
-// block before is not known), [writer.ErrStopped], or ctx's; the block may be applied even
+// block before is not known), [writerloop.ErrStopped], or ctx's; the block may be applied even
 // so.
 func (a *arrivals) Block(ctx context.Context, b *types.SignedBlock, id types.Checksum256) error {
 	return a.give(ctx, a.NewBlock(b, id), false)
@@ -208,8 +208,8 @@ func (a *arrivals) give(ctx context.Context, b *Block, patient bool) error {
 		}
 		done <- err
 	}
-	if !a.writer.Put(writer.Few, writer.Job{Do: take}) {
-		return writer.ErrStopped
+	if !a.writer.Put(writerloop.Few, writerloop.Job{Do: take}) {
+		return writerloop.ErrStopped
 	}
 	a.hurry()
 	return a.writer.Await(ctx, done)

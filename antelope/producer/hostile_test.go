@@ -10,13 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 func TestWhatIsKeptOfTransactionsIsBoundedInBytes(t *testing.T) {
@@ -81,7 +81,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 		n.run()
 		time.Sleep(2 * time.Second)
 		x := n.candidate(t, n.maker.CreateAccount(name("alice")))
-		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
+		if err := n.SetRuntimeOptions(ctx, admintypes.RuntimeOptions{MaxTransactionTime: new(int32)}); err != nil {
 			t.Fatal(err)
 		}
 		_, err := n.Transaction(ctx, x.Packed, execute.TransactionOptions{API: true})
@@ -94,7 +94,7 @@ func TestFindingKeysIsBoundedByTheTransactionTime(t *testing.T) {
 			len(x.Keys) != 1 {
 			t.Errorf("%v, %d keys", errs, len(x.Keys))
 		}
-		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
+		if err := n.SetRuntimeOptions(ctx, admintypes.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := n.Transaction(ctx, x.Packed, execute.TransactionOptions{API: true}); err != nil {
@@ -162,7 +162,7 @@ func TestAnAnswerThatNobodyWaitsForIsDropped(t *testing.T) {
 			impatient.Go(ask)
 		}
 		for queued := 0; queued < 6; time.Sleep(time.Millisecond) {
-			queued = p.writer.Waiting(writer.Calls)
+			queued = p.writer.Waiting(writerloop.Calls)
 		}
 		leave()
 		impatient.Wait()
@@ -223,10 +223,10 @@ func TestAProducerThatNeverRunsIsClosed(t *testing.T) {
 	if n.snapshot.ctx.Err() == nil {
 		t.Error("snapshots are not closed")
 	}
-	if _, err := n.readers.Execute(context.Background(), nil, execute.Billing{}); err != writer.ErrStopped {
+	if _, err := n.readers.Execute(context.Background(), nil, execute.Billing{}); err != writerloop.ErrStopped {
 		t.Errorf("readers are not stopped: %v", err)
 	}
-	if _, err := n.Lists(context.Background()); err != writer.ErrStopped {
+	if _, err := n.Lists(context.Background()); err != writerloop.ErrStopped {
 		t.Errorf("afterwards: %v", err)
 	}
 }

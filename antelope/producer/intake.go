@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // intake takes transactions from outside on any goroutine: it checks there what needs no
@@ -19,7 +19,7 @@ type intake struct {
 	opt     *Options
 	chain   *chain.Chain
 	head    *atomic.Pointer[Head]
-	writer  *writer.Writer
+	writer  *writerloop.Writer
 	log     *loggers
 	keys    *foundKeys
 	readers *execute.Readers
@@ -43,7 +43,7 @@ type Done func(*types.TransactionTrace, error)
 
 // Transaction executes a transaction and waits for its trace. It unpacks it and
 // finds its keys on the caller's goroutine. One that leaves nothing is executed on a
-// view, beside the writer and beside others. Errors are exceptions, [writer.ErrStopped], or
+// view, beside the writer and beside others. Errors are exceptions, [writerloop.ErrStopped], or
 // ctx's: then the transaction may be executed even so.
 func (in *intake) Transaction(
 	ctx context.Context, packed *types.PackedTransaction, o execute.TransactionOptions,
@@ -120,13 +120,13 @@ func (in *intake) enqueue(x *execute.Candidate, o execute.TransactionOptions, do
 		done(nil, err)
 		return
 	}
-	j := writer.Job{Do: func() {
+	j := writerloop.Job{Do: func() {
 		in.waiting.Add(-entrySize(x))
 		in.incoming(x, o, done)
-	}, Drop: func() { done(nil, writer.ErrStopped) }}
-	if !in.writer.Put(writer.Many, j) {
+	}, Drop: func() { done(nil, writerloop.ErrStopped) }}
+	if !in.writer.Put(writerloop.Many, j) {
 		in.waiting.Add(-entrySize(x))
-		done(nil, writer.ErrStopped)
+		done(nil, writerloop.ErrStopped)
 	}
 }
 

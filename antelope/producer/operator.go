@@ -10,13 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // Operator is what a node's operator asks of its producer, and tells it. Any goroutine may
@@ -72,10 +72,10 @@ func (op *Operator) Resume(ctx context.Context) error {
 }
 
 // RuntimeOptions are the present ones.
-func (op *Operator) RuntimeOptions(ctx context.Context) (admin.RuntimeOptions, error) {
-	return writer.Ask(ctx, op.p.writer, func() (admin.RuntimeOptions, error) {
+func (op *Operator) RuntimeOptions(ctx context.Context) (admintypes.RuntimeOptions, error) {
+	return writerloop.Ask(ctx, op.p.writer, func() (admintypes.RuntimeOptions, error) {
 		policy := op.p.chain.Policy()
-		o := admin.RuntimeOptions{
+		o := admintypes.RuntimeOptions{
 			MaxTransactionTime: new(int32(op.p.maxTime.Load() / 1000)),
 			MaxIrreversibleAge: new(int32(op.p.maxLIBAge / time.Second)),
 			ProduceOffset:      new(int32(round * (blockInterval.Milliseconds() - op.p.effort.Milliseconds()))),
@@ -93,7 +93,7 @@ func (op *Operator) RuntimeOptions(ctx context.Context) (admin.RuntimeOptions, e
 }
 
 // SetRuntimeOptions changes them.
-func (op *Operator) SetRuntimeOptions(ctx context.Context, o admin.RuntimeOptions) error {
+func (op *Operator) SetRuntimeOptions(ctx context.Context, o admintypes.RuntimeOptions) error {
 	return op.p.writer.Call(ctx, func() error {
 		if o.MaxTransactionTime != nil {
 			op.p.maxTime.Store(int64(*o.MaxTransactionTime) * 1000)
@@ -164,7 +164,7 @@ func (op *Operator) changeGreylist(
 
 // Lists are the white- and blacklists. The maps must not be changed.
 func (op *Operator) Lists(ctx context.Context) (execute.Lists, error) {
-	return writer.Ask(ctx, op.p.writer, func() (execute.Lists, error) { return op.p.chain.Policy().Lists, nil })
+	return writerloop.Ask(ctx, op.p.writer, func() (execute.Lists, error) { return op.p.chain.Policy().Lists, nil })
 }
 
 // SetLists replaces those lists that are not nil.
@@ -197,7 +197,7 @@ func replace[K comparable](to *map[K]bool, from map[K]bool) {
 // ScheduledActivations are the protocol features that the next block that is
 // produced here is going to activate.
 func (op *Operator) ScheduledActivations(ctx context.Context) ([]types.Checksum256, error) {
-	return writer.Ask(ctx, op.p.writer, func() ([]types.Checksum256, error) { return slices.Clone(op.p.features), nil })
+	return writerloop.Ask(ctx, op.p.writer, func() ([]types.Checksum256, error) { return slices.Clone(op.p.features), nil })
 }
 
 // ScheduleActivations replaces them. Only features that need no preactivation can
@@ -234,8 +234,8 @@ func (op *Operator) ScheduleActivations(ctx context.Context, list []types.Checks
 // began there are no more than that far, but one at least; below 0 is no limit.
 func (op *Operator) Unapplied(
 	ctx context.Context, from *types.Checksum256, limit int, within time.Duration,
-) (admin.UnappliedPage, error) {
-	return writer.Ask(ctx, op.p.writer, func() (admin.UnappliedPage, error) {
+) (admintypes.UnappliedPage, error) {
+	return writerloop.Ask(ctx, op.p.writer, func() (admintypes.UnappliedPage, error) {
 		return op.p.queue.page(from, limit, within), nil
 	})
 }
@@ -281,11 +281,11 @@ func (op *Operator) waitHeadView(ctx context.Context) (*state.View, error) {
 
 // CreateSnapshot makes a snapshot of the head's state, and waits until that block
 // is irreversible. Blocks go on meanwhile.
-func (op *Operator) CreateSnapshot(ctx context.Context) (admin.Snapshot, error) {
-	var result admin.Snapshot
+func (op *Operator) CreateSnapshot(ctx context.Context) (admintypes.Snapshot, error) {
+	var result admintypes.Snapshot
 	done := make(chan error, 1)
 	err := op.p.writer.Call(ctx, func() error {
-		err := op.p.snapshot.create(nil, func(s admin.Snapshot, err error) {
+		err := op.p.snapshot.create(nil, func(s admintypes.Snapshot, err error) {
 			result = s
 			done <- err
 		})
@@ -298,7 +298,7 @@ func (op *Operator) CreateSnapshot(ctx context.Context) (admin.Snapshot, error) 
 		err = op.p.writer.Await(ctx, done)
 	}
 	if err != nil {
-		return admin.Snapshot{}, err
+		return admintypes.Snapshot{}, err
 	}
 	return result, nil
 }
@@ -317,9 +317,9 @@ func (op *Operator) sayWaiting() {
 // schedule_snapshot). Without a Start it is the block after the head.
 func (op *Operator) ScheduleSnapshot(
 	ctx context.Context, spacing uint32, start, end *uint32, description string,
-) (admin.SnapshotRequest, error) {
-	return writer.Ask(ctx, op.p.writer, func() (admin.SnapshotRequest, error) {
-		r := admin.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32,
+) (admintypes.SnapshotRequest, error) {
+	return writerloop.Ask(ctx, op.p.writer, func() (admintypes.SnapshotRequest, error) {
+		r := admintypes.SnapshotRequest{Spacing: spacing, Start: op.p.chain.Head().BlockNum + 1, End: math.MaxUint32,
 			Description: description}
 		if start != nil {
 			r.Start = *start
@@ -333,8 +333,8 @@ func (op *Operator) ScheduleSnapshot(
 }
 
 // UnscheduleSnapshot removes a request.
-func (op *Operator) UnscheduleSnapshot(ctx context.Context, id uint32) (admin.SnapshotRequest, error) {
-	return writer.Ask(ctx, op.p.writer, func() (admin.SnapshotRequest, error) {
+func (op *Operator) UnscheduleSnapshot(ctx context.Context, id uint32) (admintypes.SnapshotRequest, error) {
+	return writerloop.Ask(ctx, op.p.writer, func() (admintypes.SnapshotRequest, error) {
 		s := op.p.snapshot
 		for i, x := range s.requests {
 			if x.ID == id {
@@ -343,17 +343,17 @@ func (op *Operator) UnscheduleSnapshot(ctx context.Context, id uint32) (admin.Sn
 				return x.SnapshotRequest, nil
 			}
 		}
-		return admin.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+		return admintypes.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
 	})
 }
 
 // SnapshotRequests are the requests that there are.
-func (op *Operator) SnapshotRequests(ctx context.Context) ([]admin.SnapshotSchedule, error) {
-	return writer.Ask(ctx, op.p.writer, func() ([]admin.SnapshotSchedule, error) {
-		var list []admin.SnapshotSchedule
+func (op *Operator) SnapshotRequests(ctx context.Context) ([]admintypes.SnapshotSchedule, error) {
+	return writerloop.Ask(ctx, op.p.writer, func() ([]admintypes.SnapshotSchedule, error) {
+		var list []admintypes.SnapshotSchedule
 		for _, x := range op.p.snapshot.requests {
 			list = append(list,
-				admin.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
+				admintypes.SnapshotSchedule{SnapshotRequest: x.SnapshotRequest, Pending: slices.Clone(x.Pending)})
 		}
 		return list, nil
 	})

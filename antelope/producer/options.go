@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -66,12 +66,12 @@ func Defaults() Options {
 	}
 }
 
-// Validate checks the options. Its error joins a *admin.BadOption for each mistake.
+// Validate checks the options. Its error joins a *admintypes.BadOption for each mistake.
 func (o *Options) Validate() error {
 	var errs []error
 	bad := func(is bool, format string, args ...any) {
 		if is {
-			errs = append(errs, admin.NewBadOption(format, args...))
+			errs = append(errs, admintypes.NewBadOption(format, args...))
 		}
 	}
 	const round = 12 * blockInterval

@@ -10,14 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 func TestASingleProducerMakesABlockForEverySlotInTime(t *testing.T) {
@@ -107,7 +107,7 @@ func TestNothingIsProducedOnAChainWhoseIrreversibleBlockIsTooOld(t *testing.T) {
 			t.Error("the log does not say why there are no blocks")
 		}
 		if err := n.SetRuntimeOptions(context.Background(),
-			admin.RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
+			admintypes.RuntimeOptions{MaxIrreversibleAge: new(int32(-1))}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -433,7 +433,7 @@ func TestARunEndsAfterTheBlockThatItIsToEndWith(t *testing.T) {
 		if h := n.Head().Num; h != 20 {
 			t.Errorf("head is block %d", h)
 		}
-		if _, err := n.push(n.maker.CreateAccount(name("late"))); err != writer.ErrStopped {
+		if _, err := n.push(n.maker.CreateAccount(name("late"))); err != writerloop.ErrStopped {
 			t.Errorf("after the end: %v", err)
 		}
 	})

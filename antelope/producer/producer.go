@@ -10,7 +10,7 @@
 //
 // [Producer.Run] is the writer. All other methods, and those of the [Operator], may be
 // called by any goroutine, also before Run, and after it has ended: then what would need the
-// writer fails with [writer.ErrStopped]. Functions that are given to [Producer.Do], to
+// writer fails with [writerloop.ErrStopped]. Functions that are given to [Producer.Do], to
 // [Producer.Subscribe] and to Producer.Submit run on the writer: they must neither block nor
 // call what waits for the writer.
 package producer
@@ -23,14 +23,14 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/resource"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // ErrBusy means that a block is being made here, so that none from outside is taken just
@@ -53,7 +53,7 @@ type Producer struct {
 	chain     *chain.Chain
 	resources *resource.Manager
 
-	writer *writer.Writer
+	writer *writerloop.Writer
 	head   atomic.Pointer[Head]
 	// schedules are the pending block's.
 	schedules atomic.Pointer[consensus.Schedules]
@@ -109,10 +109,10 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		bills: newSubjectiveBilling(o.DecayTime), speculation: speculation{chain: c},
 	}
 	if len(o.Producers) > 0 && c.LightValidation() {
-		return nil, admin.NewBadOption("node cannot have any producer-name configured because block production is " +
+		return nil, admintypes.NewBadOption("node cannot have any producer-name configured because block production is " +
 			"not safe when validation_mode is not \"full\"")
 	}
-	p.writer = writer.New(writer.Options{Before: p.takeLate, Publish: p.publish, Ended: p.terminated})
+	p.writer = writerloop.New(writerloop.Options{Before: p.takeLate, Publish: p.publish, Ended: p.terminated})
 	p.connect()
 	greylist := make(map[types.Name]bool, len(o.Greylist))
 	for _, n := range o.Greylist {
@@ -163,7 +163,7 @@ func (p *Producer) connect() {
 func (p *Producer) Close() error {
 	p.writer.Close()
 	p.snapshot.stop()
-	return p.readers.Stop(writer.ErrStopped)
+	return p.readers.Stop(writerloop.ErrStopped)
 }
 
 // Run is the writer, until ctx ends or the block is applied after which the node is
@@ -235,9 +235,9 @@ func (p *Producer) shutdown() error {
 		p.writer.Fail(err)
 	}
 	p.writer.Close()
-	p.queue.clear(writer.ErrStopped)
+	p.queue.clear(writerloop.ErrStopped)
 	p.snapshot.stop()
-	err = errors.Join(err, p.readers.Stop(writer.ErrStopped))
+	err = errors.Join(err, p.readers.Stop(writerloop.ErrStopped))
 	p.log.plugin.Info("exit shutdown")
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"container/list"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
@@ -193,9 +193,9 @@ func (e *entry) before(o *entry) bool { return e.x.Trx.Expiration < o.x.Trx.Expi
 func (e *entry) setIndex(to int) { e.index = to }
 
 // page is the part of the queue that Operator.Unapplied shows.
-func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) admin.UnappliedPage {
+func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) admintypes.UnappliedPage {
 	begin := time.Now()
-	page := admin.UnappliedPage{Size: q.len(), Incoming: q.incoming()}
+	page := admintypes.UnappliedPage{Size: q.len(), Incoming: q.incoming()}
 	found, over := from == nil, false
 	for _, e := range q.waiting(forked, aborted, incomingAPI, incomingP2P) {
 		found = found || e.x.ID == *from
@@ -212,9 +212,9 @@ func (q *queue) page(from *types.Checksum256, limit int, within time.Duration) a
 	return page
 }
 
-func describeUnapplied(e *entry) admin.Unapplied {
+func describeUnapplied(e *entry) admintypes.Unapplied {
 	x := e.x
-	u := admin.Unapplied{
+	u := admintypes.Unapplied{
 		ID: x.ID, Expiration: x.Trx.Expiration, Type: e.from.String(), FirstAuth: x.Trx.FirstAuthorizer(),
 		Actions: len(x.Trx.Actions) + len(x.Trx.ContextFreeActions), Billed: uint32(x.Billed), Size: uint64(e.size),
 	}

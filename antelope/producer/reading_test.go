@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
-	"tarn/contracts/assembler"
+	"tarn/contracts/wat"
 )
 
 func TestWhatLeavesNothingDoesNotWaitForTheWriter(t *testing.T) {
@@ -73,7 +73,7 @@ func TestAnActionIsAskedBesideTheWriter(t *testing.T) {
 		if answer, err := ask(); answer != nil || err != nil {
 			t.Errorf("without a contract: %x, %v", answer, err)
 		}
-		code, err := assembler.Assemble(`(module (import "env" "eosio_assert" (func $assert (param $test i32) (param $message i32)))
+		code, err := wat.Assemble(`(module (import "env" "eosio_assert" (func $assert (param $test i32) (param $message i32)))
 			(memory 1) (func (export "apply") (param $a i64) (param $b i64) (param $action i64)
 			(call $assert (i64.eq (local.get $action) (i64.const 1)) (i32.const 16))))`)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/types"
@@ -26,7 +26,7 @@ type SignatureProvider func(types.Checksum256) (types.Signature, error)
 // timeout to answer; below 0 is for ever.
 func ParseSignatureProvider(spec string, timeout time.Duration) (types.PublicKey, SignatureProvider, error) {
 	bad := func(format string, args ...any) (types.PublicKey, SignatureProvider, error) {
-		return types.PublicKey{}, nil, admin.NewBadOption(format, args...)
+		return types.PublicKey{}, nil, admintypes.NewBadOption(format, args...)
 	}
 	text, provider, ok := strings.Cut(spec, "=")
 	if !ok {

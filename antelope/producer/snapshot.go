@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"sync"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
@@ -20,7 +20,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // snapshots makes snapshots, at once and as scheduled (Leap: snapshot_scheduler).
@@ -28,12 +28,12 @@ import (
 // writer.
 type snapshots struct {
 	chain    *chain.Chain
-	writer   *writer.Writer
+	writer   *writerloop.Writer
 	log      *loggers
 	final    bool // the chain applies irreversible blocks only
 	dir      string
 	files    vfs.FS
-	requests []*admin.SnapshotSchedule
+	requests []*admintypes.SnapshotSchedule
 	nextID   uint32
 	started  uint32 // block of which the schedule has been looked at, with
 	parent   types.Checksum256
@@ -49,13 +49,13 @@ type snapshots struct {
 
 // pendingSnapshot is one that is being written, or whose block may still lose.
 type pendingSnapshot struct {
-	admin.Snapshot
+	admintypes.Snapshot
 	written bool
 	naming  bool // the file is getting its final name
 	decided bool // the block is irreversible, or lost
 	lost    bool
-	request *admin.SnapshotSchedule // nil if it was not scheduled
-	waiting []func(admin.Snapshot, error)
+	request *admintypes.SnapshotSchedule // nil if it was not scheduled
+	waiting []func(admintypes.Snapshot, error)
 }
 
 const scheduleName = "snapshot-schedule.json"
@@ -89,7 +89,7 @@ func (s *snapshots) stop() {
 	s.work.Wait()
 	for id, e := range s.pending {
 		delete(s.pending, id)
-		e.answer(writer.ErrStopped)
+		e.answer(writerloop.ErrStopped)
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *snapshots) path(prefix string, id types.Checksum256) string {
 
 // create begins to make a snapshot of the head's state. No session of the state is
 // open but the pending block's.
-func (s *snapshots) create(request *admin.SnapshotSchedule, done func(admin.Snapshot, error)) error {
+func (s *snapshots) create(request *admintypes.SnapshotSchedule, done func(admintypes.Snapshot, error)) error {
 	head := s.chain.Head()
 	if s.dir == "" {
 		return exception.New(exception.SnapshotDirectoryNotFound, "No such directory ''")
@@ -131,11 +131,11 @@ func (s *snapshots) create(request *admin.SnapshotSchedule, done func(admin.Snap
 		return errors.Join(err, v.Close())
 	}
 	e := &pendingSnapshot{
-		Snapshot: admin.Snapshot{
+		Snapshot: admintypes.Snapshot{
 			HeadID: head.ID, HeadNum: head.BlockNum, HeadTime: head.Header.Timestamp.TimePoint(),
 			Version: snapshot.VersionFor(h), Name: s.path(".pending-", head.ID),
 		},
-		request: request, waiting: []func(admin.Snapshot, error){done},
+		request: request, waiting: []func(admintypes.Snapshot, error){done},
 	}
 	root := s.chain.Fork().Root()
 	e.decided = s.final || root != nil && root.ID == head.ID
@@ -145,7 +145,7 @@ func (s *snapshots) create(request *admin.SnapshotSchedule, done func(admin.Snap
 	}
 	s.work.Go(func() {
 		err := s.write(v, h, s.path(".incomplete-", head.ID), e.Name)
-		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.handleWritten(e, err) }})
+		s.writer.Put(writerloop.Calls, writerloop.Job{Do: func() { s.handleWritten(e, err) }})
 	})
 	return nil
 }
@@ -211,7 +211,7 @@ func (s *snapshots) settle(e *pendingSnapshot) {
 	from, final := e.Name, s.path("", e.HeadID)
 	s.work.Go(func() {
 		err := vfs.RenameDurably(s.files, from, final)
-		s.writer.Put(writer.Calls, writer.Job{Do: func() { s.handleNamed(e, final, err) }})
+		s.writer.Put(writerloop.Calls, writerloop.Job{Do: func() { s.handleNamed(e, final, err) }})
 	})
 }
 
@@ -267,7 +267,7 @@ func (s *snapshots) startBlock(num uint32) {
 		return
 	}
 	s.started, s.parent = num, head.ID
-	var due *admin.SnapshotSchedule
+	var due *admintypes.SnapshotSchedule
 	kept := s.requests[:0:0]
 	for _, r := range s.requests {
 		once := r.Spacing == 0 && num == r.Start+1
@@ -297,8 +297,8 @@ func (s *snapshots) startBlock(num uint32) {
 	}
 	err := s.showHead()
 	if err == nil {
-		err = s.create(due, func(made admin.Snapshot, err error) {
-			if err != nil && !errors.Is(err, writer.ErrStopped) {
+		err = s.create(due, func(made admintypes.Snapshot, err error) {
+			if err != nil && !errors.Is(err, writerloop.ErrStopped) {
 				s.reportFailure(err)
 			}
 		})
@@ -325,7 +325,7 @@ func (s *snapshots) reportFailure(err error) {
 	s.log.plugin.Error(fmt.Sprintf("Exception during snapshot execution: Snapshot creation error: %v", err))
 }
 
-func (s *snapshots) schedule(r *admin.SnapshotRequest) error {
+func (s *snapshots) schedule(r *admintypes.SnapshotRequest) error {
 	for _, x := range s.requests {
 		if x.Spacing == r.Spacing && x.Start == r.Start && x.End == r.End {
 			return exception.New(exception.DuplicateSnapshotRequest, "Duplicate snapshot request")
@@ -340,7 +340,7 @@ func (s *snapshots) schedule(r *admin.SnapshotRequest) error {
 	}
 	r.ID = s.nextID
 	s.nextID++
-	s.requests = append(s.requests, &admin.SnapshotSchedule{SnapshotRequest: *r})
+	s.requests = append(s.requests, &admintypes.SnapshotSchedule{SnapshotRequest: *r})
 	s.save()
 	return nil
 }
@@ -419,7 +419,7 @@ func (s *snapshots) load() error {
 		if r.End == 0 {
 			r.End = math.MaxUint32
 		}
-		s.requests = append(s.requests, &admin.SnapshotSchedule{SnapshotRequest: admin.SnapshotRequest{
+		s.requests = append(s.requests, &admintypes.SnapshotSchedule{SnapshotRequest: admintypes.SnapshotRequest{
 			ID: uint32(r.ID), Spacing: uint32(r.Spacing), Start: uint32(r.Start), End: uint32(r.End),
 			Description: r.Description,
 		}})

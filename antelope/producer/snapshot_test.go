@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
@@ -20,7 +20,7 @@ import (
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/errorfs"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 func files(t *testing.T, dir string) []string {
@@ -62,7 +62,7 @@ func TestASnapshotGetsItsNameWhenItsBlockIsIrreversible(t *testing.T) {
 		time.Sleep(5*time.Second + 10*time.Millisecond)
 		head := n.Head()
 		type answer struct {
-			admin.Snapshot
+			admintypes.Snapshot
 			error
 		}
 		answers := make(chan answer, 2)
@@ -188,7 +188,7 @@ func TestSnapshotsAreMadeAsScheduled(t *testing.T) {
 func TestScheduledSnapshotsDoNotPileUp(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := newNode(t, chain.Options{}, produces("eosio"))
-		slow := &pendingSnapshot{request: new(admin.SnapshotSchedule)}
+		slow := &pendingSnapshot{request: new(admintypes.SnapshotSchedule)}
 		n.snapshot.pending[types.Checksum256{1}] = slow // that of a block, which is not written yet
 		n.run()
 		if _, err := n.ScheduleSnapshot(context.Background(), 1, nil, nil, "each block"); err != nil {
@@ -211,7 +211,7 @@ func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
 		ctx := context.Background()
 		n := newNode(t, chain.Options{}, nil)
 		n.run()
-		var want []admin.SnapshotRequest
+		var want []admintypes.SnapshotRequest
 		for i := range uint32(3) {
 			r, err := n.ScheduleSnapshot(ctx, 100*i, new(1000+i), nil, "a \"description\"")
 			if err != nil {
@@ -228,7 +228,7 @@ func TestTheScheduleOfSnapshotsOutlivesTheNode(t *testing.T) {
 		}
 		again := newNode(t, chain.Options{}, func(o *Options) { o.SnapshotsDir = n.opt.SnapshotsDir })
 		again.run()
-		var got []admin.SnapshotRequest
+		var got []admintypes.SnapshotRequest
 		list, err := again.SnapshotRequests(ctx)
 		for _, r := range list {
 			got = append(got, r.SnapshotRequest)
@@ -357,7 +357,7 @@ func TestASnapshotThatIsNotFinishedDoesNotOutliveTheNode(t *testing.T) {
 			t.Errorf("the log does not say why the request waits: %.2000s", text)
 		}
 		n.stop(t)
-		if err := <-failed; err != writer.ErrStopped {
+		if err := <-failed; err != writerloop.ErrStopped {
 			t.Errorf("the answer is %v", err)
 		}
 		for _, f := range files(t, n.opt.SnapshotsDir) {

@@ -10,7 +10,7 @@ import (
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 func trxID(n byte) types.Checksum256 { return types.Checksum256{n} }
@@ -185,8 +185,8 @@ func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
 		t.Errorf("answers %v", answers[20])
 	}
 	q.addIncoming(incoming(30, incomingAPI))
-	q.clear(writer.ErrStopped)
-	if q.len() != 0 || q.size != 0 || len(q.expiry) != 0 || answers[30][0] != writer.ErrStopped {
+	q.clear(writerloop.ErrStopped)
+	if q.len() != 0 || q.size != 0 || len(q.expiry) != 0 || answers[30][0] != writerloop.ErrStopped {
 		t.Errorf("%d left of %d bytes", q.len(), q.size)
 	}
 }

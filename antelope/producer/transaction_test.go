@@ -16,7 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
@@ -24,7 +24,7 @@ import (
 	"tarn/antelope/execute"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // A follower that gets all blocks that were produced, whatever is in them, has the
@@ -285,7 +285,7 @@ func TestWhatTheChainHasNotSeenIsAnsweredWhenItExpires(t *testing.T) {
 			t.Errorf("%+v, %v", page, err)
 		}
 		n.stop(t)
-		if err := <-failed; err != writer.ErrStopped {
+		if err := <-failed; err != writerloop.ErrStopped {
 			t.Errorf("at the end: %v", err)
 		}
 	})
@@ -303,7 +303,7 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 			t.Errorf("%d %d %d %v %d, %v", *o.MaxTransactionTime, *o.MaxIrreversibleAge, *o.ProduceOffset, o.Leeway,
 				*o.GreylistLimit, err)
 		}
-		change := admin.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)),
+		change := admintypes.RuntimeOptions{MaxTransactionTime: new(int32(100)), ProduceOffset: new(int32(1200)),
 			Leeway: new(int32(5)), GreylistLimit: new(uint32(7))}
 		if err := n.SetRuntimeOptions(ctx, change); err != nil {
 			t.Fatal(err)
@@ -313,7 +313,7 @@ func TestOptionsCanBeChangedWhileTheNodeRuns(t *testing.T) {
 			*o.GreylistLimit != 7 {
 			t.Errorf("%d %d %d %d, %v", *o.MaxTransactionTime, *o.ProduceOffset, *o.Leeway, *o.GreylistLimit, err)
 		}
-		if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{ProduceOffset: new(int32(6000))}); err == nil {
+		if err := n.SetRuntimeOptions(ctx, admintypes.RuntimeOptions{ProduceOffset: new(int32(6000))}); err == nil {
 			t.Error("an offset as long as the round was accepted")
 		}
 		if err := n.AddGreylist(ctx, nil); !exception.Is(err, exception.InvalidHTTPRequest) {
@@ -680,7 +680,7 @@ func TestANodeWithoutTransactionsBeginsNoBlock(t *testing.T) {
 		if h.Num != want.IrreversibleNum || h.ForkID != want.ID {
 			t.Errorf("applied block %d, heard of %d; want %d and %d", h.Num, h.ForkNum, want.IrreversibleNum, want.Num)
 		}
-		var bad *admin.BadOption
+		var bad *admintypes.BadOption
 		if _, err := New(i.chain, func() Options {
 			o := i.opt
 			o.Producers = []types.Name{name("eosio")}
@@ -695,7 +695,7 @@ func TestAProducerValidatesEverything(t *testing.T) {
 	n := newNode(t, chain.Options{Options: execute.Options{LightValidation: true}}, nil)
 	o := n.opt
 	o.Producers = []types.Name{name("eosio")}
-	var bad *admin.BadOption
+	var bad *admintypes.BadOption
 	if _, err := New(n.chain, o); !errors.As(err, &bad) ||
 		!strings.Contains(err.Error(), `block production is not safe when validation_mode is not "full"`) {
 		t.Errorf("a producer in light mode: %v", err)
@@ -739,7 +739,7 @@ func blockInterrupts(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.SetRuntimeOptions(ctx, admin.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
+	if err := n.SetRuntimeOptions(ctx, admintypes.RuntimeOptions{MaxTransactionTime: new(int32(-1))}); err != nil {
 		t.Fatal(err)
 	}
 	if err := n.writer.Call(ctx, func() error {
@@ -784,7 +784,7 @@ func blockInterrupts(t *testing.T) bool {
 	err = <-answered
 	if early {
 		t.Logf("the answer came before the block was the head: %v", err)
-	} else if err != writer.ErrStopped {
+	} else if err != writerloop.ErrStopped {
 		t.Errorf("the answer is %v", err)
 	}
 	return !early

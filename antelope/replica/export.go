@@ -5,12 +5,12 @@ import (
 
 	"tarn/antelope/types"
 	"tarn/fleet"
-	"tarn/fleet/export"
+	"tarn/fleet/parquet"
 )
 
 // Exported is the ledger's part of an export: rows of the blocks that a fleet's nodes publish.
-func Exported() export.Ledger {
-	return export.NewLedger(Ledger, func(log uint8) bool { return log == logBlocks }, exportRows)
+func Exported() parquet.Ledger {
+	return parquet.NewLedger(Ledger, func(log uint8) bool { return log == logBlocks }, exportRows)
 }
 
 // exportedBlock is a row of the table blocks.
@@ -27,7 +27,7 @@ type exportedBlock struct {
 	Transactions    uint32 `parquet:"transactions"`
 }
 
-// Size implements export.Row.
+// Size implements parquet.Row.
 func (b exportedBlock) Size() int64 {
 	const numbers = 3*8 + 3*4
 	return numbers + int64(len(b.ID)+len(b.Previous)+len(b.Producer)+len(b.TransactionRoot)+len(b.ActionRoot))
@@ -62,7 +62,7 @@ type exportedAuthorization struct {
 	Permission string `parquet:"permission,dict"`
 }
 
-// Size implements export.Row.
+// Size implements parquet.Row.
 func (t exportedTransaction) Size() int64 {
 	const numbers, action, authorization = 64, 48, 32
 	n := numbers + int64(len(t.ID)+len(t.Status))

@@ -9,8 +9,8 @@ import (
 
 	"tarn/antelope/types"
 	"tarn/fleet"
-	"tarn/fleet/export"
-	"tarn/fleet/export/exporttest"
+	"tarn/fleet/parquet"
+	"tarn/fleet/parquet/parquettest"
 )
 
 // changedRow is a row of the table rows.
@@ -70,7 +70,7 @@ func finalBlocks(list []*types.SignedBlock, final fleet.Point) (chain []*types.S
 func exportAll(t *testing.T, x told) string {
 	t.Helper()
 	dir := t.TempDir()
-	err := export.Run(t.Context(), export.Options{Dir: dir, Ledger: Exported(), Stream: exporttest.Publish(t, x.moves),
+	err := parquet.Run(t.Context(), parquet.Options{Dir: dir, Ledger: Exported(), Stream: parquettest.Publish(t, x.moves),
 		BlocksPerFile: 25, Until: x.final.Revision})
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +85,9 @@ func TestAChainIsExported(t *testing.T) {
 	x := tell(t, newNode(t, p, true), p.Blocks)
 	dir := exportAll(t, x)
 	chain := finalBlocks(p.Blocks, x.final)
-	blocks := exporttest.Read[exportedBlock](t, dir, "blocks")
-	transactions := exporttest.Read[exportedTransaction](t, dir, "transactions")
-	rows := exporttest.Read[changedRow](t, dir, "rows")
+	blocks := parquettest.Read[exportedBlock](t, dir, "blocks")
+	transactions := parquettest.Read[exportedTransaction](t, dir, "transactions")
+	rows := parquettest.Read[changedRow](t, dir, "rows")
 	if len(blocks) != len(chain) || uint64(len(chain)) != x.final.Revision-1 {
 		t.Fatalf("%d blocks are exported, %d are irreversible up to block %d", len(blocks), len(chain),
 			x.final.Revision)
@@ -171,7 +171,7 @@ func sameRows(t *testing.T, block uint64, told []byte, rows []changedRow) []chan
 
 // DuckDB and ClickHouse read the files, and say what the chain says.
 func TestOthersReadAnExport(t *testing.T) {
-	exporttest.Python(t)
+	parquettest.Python(t)
 	p := forks(t, *seedFlag, 60)
 	x := tell(t, newNode(t, p, false), p.Blocks)
 	chain := finalBlocks(p.Blocks, x.final)
@@ -206,7 +206,7 @@ func TestOthersReadAnExport(t *testing.T) {
 		}
 	}
 	last := chain[len(chain)-1]
-	exporttest.Ask(t, exportAll(t, x), []exporttest.Question{
+	parquettest.Ask(t, exportAll(t, x), []parquettest.Question{
 		{SQL: "select count(*), min(block), max(block) from {blocks}", Want: fmt.Sprintf("%d\t%d\t%d", len(chain), chain[0].BlockNum(), last.BlockNum())},
 		{SQL: "select id, producer from {blocks} order by block desc limit 1", Want: last.ID().String() + "\t" + last.Producer.String()},
 		{SQL: "select count(*) from {blocks} where producer = '" + last.Producer.String() + "'", Want: fmt.Sprint(byProducer[last.Producer.String()])},

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"tarn/probe"
+	"tarn/procusage"
 )
 
 // Options are those of nodeos, by their names.
@@ -25,7 +25,7 @@ type Options struct {
 	WarningEvery uint64        // resource-monitor-warning-interval, looks
 	Log          *slog.Logger  // required
 
-	look func(path string) (probe.Space, error) // nil asks the system
+	look func(path string) (procusage.Space, error) // nil asks the system
 }
 
 // warnBefore is how many percent before the threshold warnings begin.
@@ -49,7 +49,7 @@ type watched struct {
 // be mounts.
 func New(o Options, folders ...string) (*Monitor, error) {
 	if o.look == nil {
-		o.look = probe.ReadSpace
+		o.look = procusage.ReadSpace
 	}
 	m := &Monitor{o: o}
 	m.introduce()

@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
-	"tarn/probe"
+	"tarn/procusage"
 )
 
-func options(b *bytes.Buffer, look func(string) (probe.Space, error)) Options {
+func options(b *bytes.Buffer, look func(string) (procusage.Space, error)) Options {
 	return Options{Interval: time.Millisecond, Threshold: 90, WarningEvery: 3,
 		Log: slog.New(slog.NewTextHandler(b, nil)), look: look}
 }
 
 // a disk of 1000 GiB
-func withAvailable(available *uint64) func(string) (probe.Space, error) {
-	return func(string) (probe.Space, error) {
-		return probe.Space{Device: 1, Size: 1000 << 30, Free: int64(*available) << 30}, nil
+func withAvailable(available *uint64) func(string) (procusage.Space, error) {
+	return func(string) (procusage.Space, error) {
+		return procusage.Space{Device: 1, Size: 1000 << 30, Free: int64(*available) << 30}, nil
 	}
 }
 
@@ -105,11 +105,11 @@ func TestEachDiskIsWatchedOnce(t *testing.T) {
 	}
 	fails := false
 	var b bytes.Buffer
-	m, err := New(options(&b, func(path string) (probe.Space, error) {
+	m, err := New(options(&b, func(path string) (procusage.Space, error) {
 		if fails {
-			return probe.Space{}, errors.New("gone")
+			return procusage.Space{}, errors.New("gone")
 		}
-		d := probe.Space{Device: 1, Size: 1000 << 30, Free: 500 << 30}
+		d := procusage.Space{Device: 1, Size: 1000 << 30, Free: 500 << 30}
 		if filepath.Base(path) == "mounted" {
 			d.Device, d.Free = 2, 0
 		}
@@ -125,14 +125,14 @@ func TestEachDiskIsWatchedOnce(t *testing.T) {
 	if fails = true; m.check() != "" || !strings.Contains(b.String(), "Ignore this failure") {
 		t.Error(b.String())
 	}
-	if _, err := New(options(&b, func(string) (probe.Space, error) { return probe.Space{}, errors.New("gone") }),
+	if _, err := New(options(&b, func(string) (procusage.Space, error) { return procusage.Space{}, errors.New("gone") }),
 		dir); err == nil {
 		t.Error("a folder that cannot be asked about at the start is watched")
 	}
 }
 
 func TestTheSystemKnowsItsDisks(t *testing.T) {
-	d, err := probe.ReadSpace(t.TempDir())
+	d, err := procusage.ReadSpace(t.TempDir())
 	if err != nil || d.Size == 0 || d.Free > d.Size {
 		t.Error(d, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/oracle"
+	"tarn/antelope/difftest"
 )
 
 // load asks over connections at once for a while, and returns how many answers came
@@ -49,26 +49,26 @@ func TestReadsPerSecondBesideNodeos(t *testing.T) {
 		t.Skip("TARN_BESIDE_NODEOS is not a duration, such as 3s")
 	}
 	ctx := context.Background()
-	peer, err := oracle.Find(ctx)
-	if errors.Is(err, oracle.ErrNoPeer) {
+	peer, err := difftest.Find(ctx)
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	must(t, err)
-	for _, w := range oracle.Workloads() {
+	for _, w := range difftest.Workloads() {
 		if w.Name != "system-all" {
 			continue
 		}
 		run := w.Run
-		w.Run = func(d *oracle.Driver, until time.Time) error {
+		w.Run = func(d *difftest.Driver, until time.Time) error {
 			return errors.Join(run(d, until), standing(t, d, func(n *node) error {
-				ours := oracle.NewClient(n.base[len("http://"):])
+				ours := difftest.NewClient(n.base[len("http://"):])
 				for _, q := range [][2]string{
 					{"/v1/chain/get_info", ``}, {"/v1/chain/get_account", `{"account_name":"eosio.stake"}`},
 					{"/v1/chain/get_table_rows", `{"json":true,"code":"eosio","scope":"eosio","table":"voters","limit":10}`},
 					{"/v1/chain/get_table_rows",
 						`{"json":true,"code":"eosio","scope":"eosio","table":"producers","limit":10,"index_position":2,"key_type":"float64"}`},
 				} {
-					for name, c := range map[string]*oracle.Client{"nodeos": d.Client, "ours": ours} {
+					for name, c := range map[string]*difftest.Client{"nodeos": d.Client, "ours": ours} {
 						rate, p99, err := load(30, length, func() error {
 							status, b, err := c.Ask(ctx, q[0], q[1])
 							if err == nil && status != 200 {

@@ -15,7 +15,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // bodies says what a call takes for its body.
@@ -75,7 +75,7 @@ func (a *API) handler(c call) nodeoshttp.Handler {
 		}
 		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take}
 		out, err := c.run(&q, r.Body, b)
-		if busy := new(serve.Busy); errors.As(err, &busy) {
+		if busy := new(httpserver.Busy); errors.As(err, &busy) {
 			return Faults(b, nodeoshttp.TooManyBytes, busy.Bytes)
 		}
 		if err != nil && q.older {
@@ -101,7 +101,7 @@ func (a *API) askOlder(r *nodeoshttp.Request, b []byte) (status int, answer []by
 	r.EndTurn()
 	ctx, done := context.WithTimeout(r.Context, olderTime)
 	defer done()
-	end, err := a.olderTurns.Take(ctx, serve.ClientOf(r.Context))
+	end, err := a.olderTurns.Take(ctx, httpserver.ClientOf(r.Context))
 	if err != nil {
 		return Faults(b, nodeoshttp.TooManyRequests, 0)
 	}

@@ -24,7 +24,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/fleet"
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 	"tarn/store"
 	"tarn/store/page"
 	"tarn/store/revision"
@@ -231,13 +231,13 @@ func (n *node) twin() *node {
 func (n *node) playOwn(file string) {
 	n.t.Helper()
 	file = filepath.Join("testdata", file)
-	list, err := transcript.Read(file)
+	list, err := recordedcalls.Read(file)
 	must(n.t, err)
 	for _, e := range list {
 		method, call, _ := strings.Cut(e.Ask, " ")
 		path, body, _ := strings.Cut(call, " ")
 		status, answer := n.askAs(method, n.base+path, body, "application/json")
-		if got := fmt.Sprint(status, " ", answer); !transcript.Matches(e.Answers[0], got) {
+		if got := fmt.Sprint(status, " ", answer); !recordedcalls.Matches(e.Answers[0], got) {
 			n.t.Errorf("%s:%d: %s\n got %s\nwant %s", file, e.Line, e.Ask, got, e.Answers[0])
 		}
 	}

@@ -1,7 +1,7 @@
 package rpc
 
 import (
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/variant"
 )
 
@@ -13,13 +13,13 @@ type Net interface {
 	Disconnect(address string) string
 	// Status tells about the peer at an address that this node connects to; false if there
 	// is none.
-	Status(address string) (admin.Connection, bool)
+	Status(address string) (admintypes.Connection, bool)
 	// Connections lists all connections, those that are only being tried included, the
 	// oldest first. The slice is the caller's.
-	Connections() []admin.Connection
+	Connections() []admintypes.Connection
 	// GossipPeers lists where block producers say that they can be reached, by their names. The
 	// slice is the caller's.
-	GossipPeers() []admin.GossipPeer
+	GossipPeers() []admintypes.GossipPeer
 }
 
 // peer reads a body that is an address.
@@ -60,13 +60,13 @@ func (q peers) connectionStatus(b []byte) ([]byte, error) {
 }
 
 func (q peers) connections(b []byte) ([]byte, error) {
-	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *admin.Connection) []byte {
+	return variant.AppendList(b, q.api.Net.Connections(), func(b []byte, c *admintypes.Connection) []byte {
 		return c.AppendJSON(b)
 	}), nil
 }
 
 func (q peers) bpGossipPeers(b []byte) ([]byte, error) {
-	return variant.AppendList(b, q.api.Net.GossipPeers(), func(b []byte, p *admin.GossipPeer) []byte {
+	return variant.AppendList(b, q.api.Net.GossipPeers(), func(b []byte, p *admintypes.GossipPeer) []byte {
 		return p.AppendJSON(b)
 	}), nil
 }

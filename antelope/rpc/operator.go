@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
@@ -32,9 +32,9 @@ type Producer interface {
 	// Resume ends a pause. Without one it changes nothing.
 	Resume(ctx context.Context) error
 	// RuntimeOptions returns the present options; nil is what is not set.
-	RuntimeOptions(ctx context.Context) (admin.RuntimeOptions, error)
+	RuntimeOptions(ctx context.Context) (admintypes.RuntimeOptions, error)
 	// SetRuntimeOptions replaces those options that are not nil.
-	SetRuntimeOptions(ctx context.Context, o admin.RuntimeOptions) error
+	SetRuntimeOptions(ctx context.Context, o admintypes.RuntimeOptions) error
 	// Greylist returns the accounts for which only their own stake counts, ascending.
 	Greylist() []types.Name
 	// AddGreylist puts accounts onto the greylist; those that are there already stay.
@@ -48,15 +48,15 @@ type Producer interface {
 	// IntegrityHash is of the state at the head.
 	IntegrityHash(ctx context.Context) (head, hash types.Checksum256, err error)
 	// CreateSnapshot returns when the snapshot has its name.
-	CreateSnapshot(ctx context.Context) (admin.Snapshot, error)
+	CreateSnapshot(ctx context.Context) (admintypes.Snapshot, error)
 	// ScheduleSnapshot asks for snapshots of the state after some blocks; nil is what was
 	// not said.
 	ScheduleSnapshot(ctx context.Context, spacing uint32, start, end *uint32,
-		description string) (admin.SnapshotRequest, error)
+		description string) (admintypes.SnapshotRequest, error)
 	// UnscheduleSnapshot removes a request, and returns it. An unknown id is an error.
-	UnscheduleSnapshot(ctx context.Context, id uint32) (admin.SnapshotRequest, error)
+	UnscheduleSnapshot(ctx context.Context, id uint32) (admintypes.SnapshotRequest, error)
 	// SnapshotRequests returns the scheduled requests. The slice is the caller's.
-	SnapshotRequests(ctx context.Context) ([]admin.SnapshotSchedule, error)
+	SnapshotRequests(ctx context.Context) ([]admintypes.SnapshotSchedule, error)
 	// ScheduledActivations returns the digests of the protocol features that the next block
 	// that is produced here activates.
 	ScheduledActivations(ctx context.Context) ([]types.Checksum256, error)
@@ -66,7 +66,7 @@ type Producer interface {
 	// Unapplied returns at most limit transactions from one on, nil for the first;
 	// fewer if listing them takes longer than within, but one; below 0 is no limit.
 	Unapplied(ctx context.Context, from *types.Checksum256, limit int,
-		within time.Duration) (admin.UnappliedPage, error)
+		within time.Duration) (admintypes.UnappliedPage, error)
 }
 
 // order gives the producer an order, which counts even if whoever gave it has gone since.
@@ -135,7 +135,7 @@ func (q operator) getRuntimeOptions(b []byte) ([]byte, error) {
 }
 
 func (q operator) updateRuntimeOptions(b []byte) ([]byte, error) {
-	r := admin.RuntimeOptions{
+	r := admintypes.RuntimeOptions{
 		MaxTransactionTime: q.optionalInt32("max_transaction_time"), MaxIrreversibleAge: q.optionalInt32("max_irreversible_block_age"),
 		ProduceOffset: q.optionalInt32("produce_block_offset_ms"), Leeway: q.optionalInt32("subjective_cpu_leeway_us"),
 		GreylistLimit: q.optionalUint32("greylist_limit"),
@@ -245,13 +245,13 @@ func (q operator) getIntegrityHash(b []byte) ([]byte, error) {
 	return append(object(append(b, '{')).json("head_block_id", head).json("integrity_hash", hash), '}'), err
 }
 
-func appendSnapshot(b []byte, s *admin.Snapshot) []byte {
+func appendSnapshot(b []byte, s *admintypes.Snapshot) []byte {
 	o := object(append(b, '{')).json("head_block_id", s.HeadID).uint("head_block_num", uint64(s.HeadNum))
 	o = o.json("head_block_time", s.HeadTime).uint("version", uint64(s.Version))
 	return append(o.text("snapshot_name", s.Name), '}')
 }
 
-func appendRequest(b []byte, s *admin.SnapshotRequest) object {
+func appendRequest(b []byte, s *admintypes.SnapshotRequest) object {
 	o := object(append(b, '{')).uint("snapshot_request_id", uint64(s.ID)).uint("block_spacing", uint64(s.Spacing))
 	o = o.uint("start_block_num", uint64(s.Start)).uint("end_block_num", uint64(s.End))
 	return o.text("snapshot_description", s.Description)
@@ -279,7 +279,7 @@ func (q operator) scheduleSnapshot(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	s, err := inquire(q, func(ctx context.Context) (admin.SnapshotRequest, error) {
+	s, err := inquire(q, func(ctx context.Context) (admintypes.SnapshotRequest, error) {
 		return q.api.Producer.ScheduleSnapshot(ctx, *spacing, start, end, description)
 	})
 	return append(appendRequest(b, &s), '}'), err
@@ -290,7 +290,7 @@ func (q operator) unscheduleSnapshot(b []byte) ([]byte, error) {
 	if err := q.end(); err != nil {
 		return b, err
 	}
-	s, err := inquire(q, func(ctx context.Context) (admin.SnapshotRequest, error) {
+	s, err := inquire(q, func(ctx context.Context) (admintypes.SnapshotRequest, error) {
 		return q.api.Producer.UnscheduleSnapshot(ctx, id)
 	})
 	return append(appendRequest(b, &s), '}'), err
@@ -302,7 +302,7 @@ func (q operator) getSnapshotRequests(b []byte) ([]byte, error) {
 		return b, err
 	}
 	b = variant.AppendList(append(b, `{"snapshot_requests":`...), requests,
-		func(b []byte, s *admin.SnapshotSchedule) []byte {
+		func(b []byte, s *admintypes.SnapshotSchedule) []byte {
 			o := variant.AppendKey(appendRequest(b, &s.SnapshotRequest), "pending_snapshots")
 			return append(variant.AppendList(o, s.Pending, appendSnapshot), '}')
 		})
@@ -425,7 +425,7 @@ func (q operator) getUnapplied(b []byte) ([]byte, error) {
 		return b, err
 	}
 	o := object(append(b, '{')).uint("size", uint64(u.Size)).uint("incoming_size", uint64(u.Incoming))
-	o = variant.AppendList(variant.AppendKey(o, "trxs"), u.Transactions, func(b []byte, t *admin.Unapplied) []byte {
+	o = variant.AppendList(variant.AppendKey(o, "trxs"), u.Transactions, func(b []byte, t *admintypes.Unapplied) []byte {
 		o := object(append(b, '{')).json("trx_id", t.ID).json("expiration", t.Expiration).text("trx_type", t.Type)
 		o = o.name("first_auth", t.FirstAuth).name("first_receiver", t.FirstReceiver).
 			name("first_action", t.FirstAction)

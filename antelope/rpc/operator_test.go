@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/antelope/admin"
+	"tarn/antelope/admintypes"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 	"tarn/antelope/rpc"
@@ -18,7 +18,7 @@ import (
 // operator notes what it is told.
 type operator struct {
 	paused   bool
-	options  admin.RuntimeOptions
+	options  admintypes.RuntimeOptions
 	greylist []types.Name
 	lists    execute.Lists
 	features []types.Checksum256
@@ -40,10 +40,10 @@ func (o *operator) PauseAtBlock(_ context.Context, num uint32) error {
 	return nil
 }
 func (o *operator) Greylist() []types.Name { return o.greylist }
-func (o *operator) RuntimeOptions(context.Context) (admin.RuntimeOptions, error) {
+func (o *operator) RuntimeOptions(context.Context) (admintypes.RuntimeOptions, error) {
 	return o.options, o.busy
 }
-func (o *operator) SetRuntimeOptions(_ context.Context, r admin.RuntimeOptions) error {
+func (o *operator) SetRuntimeOptions(_ context.Context, r admintypes.RuntimeOptions) error {
 	o.options = r
 	return nil
 }
@@ -60,24 +60,24 @@ func (o *operator) SetLists(_ context.Context, l execute.Lists) error { o.lists 
 func (o *operator) IntegrityHash(context.Context) (types.Checksum256, types.Checksum256, error) {
 	return types.Checksum256{1}, types.Checksum256{2}, nil
 }
-func (o *operator) CreateSnapshot(context.Context) (admin.Snapshot, error) {
-	return admin.Snapshot{HeadID: types.Checksum256{3}, HeadNum: 7, Version: 6, Name: "/a/b.bin"}, nil
+func (o *operator) CreateSnapshot(context.Context) (admintypes.Snapshot, error) {
+	return admintypes.Snapshot{HeadID: types.Checksum256{3}, HeadNum: 7, Version: 6, Name: "/a/b.bin"}, nil
 }
 func (o *operator) ScheduleSnapshot(
 	_ context.Context, spacing uint32, start, end *uint32, description string,
-) (admin.SnapshotRequest, error) {
+) (admintypes.SnapshotRequest, error) {
 	o.spacing = spacing
-	return admin.SnapshotRequest{ID: 4, Spacing: 5, Start: 6, End: 4294967295, Description: "d"}, nil
+	return admintypes.SnapshotRequest{ID: 4, Spacing: 5, Start: 6, End: 4294967295, Description: "d"}, nil
 }
-func (o *operator) UnscheduleSnapshot(_ context.Context, id uint32) (admin.SnapshotRequest, error) {
+func (o *operator) UnscheduleSnapshot(_ context.Context, id uint32) (admintypes.SnapshotRequest, error) {
 	if id != 4 {
-		return admin.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
+		return admintypes.SnapshotRequest{}, exception.New(exception.SnapshotRequestNotFound, "Snapshot request not found")
 	}
-	return admin.SnapshotRequest{ID: id}, nil
+	return admintypes.SnapshotRequest{ID: id}, nil
 }
-func (o *operator) SnapshotRequests(context.Context) ([]admin.SnapshotSchedule, error) {
-	return []admin.SnapshotSchedule{{SnapshotRequest: admin.SnapshotRequest{ID: 1},
-		Pending: []admin.Snapshot{{HeadNum: 2}}}}, o.busy
+func (o *operator) SnapshotRequests(context.Context) ([]admintypes.SnapshotSchedule, error) {
+	return []admintypes.SnapshotSchedule{{SnapshotRequest: admintypes.SnapshotRequest{ID: 1},
+		Pending: []admintypes.Snapshot{{HeadNum: 2}}}}, o.busy
 }
 func (o *operator) ScheduledActivations(context.Context) ([]types.Checksum256, error) {
 	return o.features, o.busy
@@ -88,10 +88,10 @@ func (o *operator) ScheduleActivations(_ context.Context, f []types.Checksum256)
 }
 func (o *operator) Unapplied(
 	_ context.Context, from *types.Checksum256, limit int, within time.Duration,
-) (admin.UnappliedPage, error) {
+) (admintypes.UnappliedPage, error) {
 	o.from, o.limit, o.within = from, limit, within
-	return admin.UnappliedPage{Size: 2, Incoming: 1,
-		Transactions: []admin.Unapplied{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}},
+	return admintypes.UnappliedPage{Size: 2, Incoming: 1,
+		Transactions: []admintypes.Unapplied{{Type: "incoming_api", FirstAuth: types.N("a"), Size: 9}},
 		More:         &types.Checksum256{5}}, nil
 }
 
@@ -128,17 +128,17 @@ type peers struct{}
 
 func (peers) Connect(a string) string    { return "added connection " + a }
 func (peers) Disconnect(a string) string { return "no known connection for host " + a }
-func (peers) Status(a string) (admin.Connection, bool) {
-	return admin.Connection{Peer: a, LastVote: 1795747800500000,
-		LastHandshake: admin.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
+func (peers) Status(a string) (admintypes.Connection, bool) {
+	return admintypes.Connection{Peer: a, LastVote: 1795747800500000,
+		LastHandshake: admintypes.Handshake{Time: 1574265900144000000, Generation: -1}}, a == "known:1"
 }
-func (p peers) Connections() []admin.Connection {
+func (p peers) Connections() []admintypes.Connection {
 	c, _ := p.Status("known:1")
-	return []admin.Connection{c}
+	return []admintypes.Connection{c}
 }
 
-func (peers) GossipPeers() []admin.GossipPeer {
-	return []admin.GossipPeer{{Producer: types.N("prod"), Server: "host:9876", Outbound: "192.0.2.1",
+func (peers) GossipPeers() []admintypes.GossipPeer {
+	return []admintypes.GossipPeer{{Producer: types.N("prod"), Server: "host:9876", Outbound: "192.0.2.1",
 		Expiration: 1583000001}}
 }
 

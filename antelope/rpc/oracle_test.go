@@ -16,9 +16,9 @@ import (
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
+	"tarn/antelope/difftest"
 	"tarn/antelope/execute"
 	"tarn/antelope/feature"
-	"tarn/antelope/oracle"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/snapshot"
@@ -50,8 +50,8 @@ func TestAnswersAreThoseOfNodeos(t *testing.T) {
 		t.Skip("takes some twenty seconds for each chain")
 	}
 	ctx := context.Background()
-	peer, err := oracle.Find(ctx)
-	if errors.Is(err, oracle.ErrNoPeer) {
+	peer, err := difftest.Find(ctx)
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	must(t, err)
@@ -60,12 +60,12 @@ func TestAnswersAreThoseOfNodeos(t *testing.T) {
 			t.Parallel() // nodeos is waited for
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
-			for _, w := range oracle.Workloads() {
+			for _, w := range difftest.Workloads() {
 				if w.Name != name {
 					continue
 				}
 				run := w.Run
-				w.Run = func(d *oracle.Driver, until time.Time) error {
+				w.Run = func(d *difftest.Driver, until time.Time) error {
 					if err := run(d, until); err != nil {
 						return err
 					}
@@ -79,7 +79,7 @@ func TestAnswersAreThoseOfNodeos(t *testing.T) {
 }
 
 // standing loads the state of the driver's node, which stands still while f has it.
-func standing(t *testing.T, d *oracle.Driver, f func(*node) error) error {
+func standing(t *testing.T, d *difftest.Driver, f func(*node) error) error {
 	ctx := d.Context()
 	if err := errors.Join(d.Blocks(3), d.Pause(ctx)); err != nil {
 		return err
@@ -176,7 +176,7 @@ func loaded(t *testing.T, path, blocks string) *node {
 }
 
 // compare asks about all that there is in the state.
-func (n *node) compare(d *oracle.Driver) {
+func (n *node) compare(d *difftest.Driver) {
 	n.t.Helper()
 	asked, different := 0, map[string]int{}
 	ask := func(path, body string) {

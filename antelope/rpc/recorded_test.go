@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 )
 
 // What a real client sent to a nodeos is sent to a node of another chain. It understands each
@@ -14,7 +14,7 @@ import (
 // never as something that cannot be read.
 func TestWhatARealClientAsksIsUnderstood(t *testing.T) {
 	const path = "testdata/wharfkit.txt.gz"
-	list, err := transcript.Read(path)
+	list, err := recordedcalls.Read(path)
 	must(t, err)
 	n := executing(t, nil)
 	same, refused := 0, 0

@@ -28,7 +28,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // The categories of endpoints (Leap: api_category.hpp). Node is served everywhere.
@@ -256,7 +256,7 @@ type API struct {
 	heads  headCache
 	apis   func(nodeoshttp.Category) []string
 
-	olderTurns *serve.Turns // of requests that another node is asked for what is older
+	olderTurns *httpserver.Turns // of requests that another node is asked for what is older
 }
 
 // New returns the API of a node.
@@ -267,7 +267,7 @@ func New(c Config) *API {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &API{Config: c, olderTurns: serve.NewTurns(olderAtOnce, olderEach, olderWaiting)}
+	return &API{Config: c, olderTurns: httpserver.NewTurns(olderAtOnce, olderEach, olderWaiting)}
 }
 
 // Register adds the endpoints that the configuration has an owner for to a server.

@@ -16,7 +16,7 @@ import (
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // Traces is what was recorded of the actions of blocks (tracelog.History). Its methods may
@@ -60,7 +60,7 @@ func (a *API) traces(path string, answer func(q traces, body string, b []byte) (
 			}
 		}
 		var refused refusal
-		busy := new(serve.Busy)
+		busy := new(httpserver.Busy)
 		switch {
 		case err == nil:
 			return http.StatusOK, out
@@ -101,7 +101,7 @@ func (q traces) member(body, key string) (variant.Value, error) {
 // unusable is the answer to a request that could not be read, unless there was no room
 // for it.
 func unusable(err error, text string) error {
-	if errors.As(err, new(*serve.Busy)) {
+	if errors.As(err, new(*httpserver.Busy)) {
 		return err
 	}
 	return refusal{http.StatusBadRequest, text}

@@ -12,7 +12,7 @@ import (
 
 	"tarn/antelope/abi"
 	"tarn/antelope/ship"
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 )
 
 // What a client and the state history say stands in testdata/clients.txt, each message as its
@@ -51,7 +51,7 @@ func TestClientsConverseWithSpringAsTheFileSays(t *testing.T) {
 func (n *node) converse(path string) {
 	t := n.t
 	t.Helper()
-	list, err := transcript.Read(path)
+	list, err := recordedcalls.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func (n *node) converse(path string) {
 			c.say(x.Ask)
 		}
 		for _, want := range x.Answers {
-			if got := c.heard(); !transcript.Matches(want, got) {
+			if got := c.heard(); !recordedcalls.Matches(want, got) {
 				t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)
 			}
 		}

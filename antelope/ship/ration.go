@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"io"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // ration is memory for what a client asks, of that of all: a request may be large, and come
 // slowly.
 type ration struct {
-	of     *serve.Shares
-	client serve.Client
+	of     *httpserver.Shares
+	client httpserver.Client
 	free   int64 // bytes that a request may have beside
 }
 

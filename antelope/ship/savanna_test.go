@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
-	"tarn/antelope/logcheck"
+	"tarn/antelope/logfinding"
 	"tarn/antelope/serial"
 	"tarn/antelope/ship"
 	"tarn/antelope/ship/shiplog"
@@ -256,8 +256,8 @@ func checkLog(t *testing.T, o ship.Options, blocks []springBlock) {
 	verify := func() (found []string) {
 		t.Helper()
 		counts, err := ship.Verify(ship.VerifyOptions{Dir: o.Dir, Retained: o.Dir, Archive: o.Dir,
-			Reporter: logcheck.Reporter{
-				Found: func(f logcheck.Finding) { found = append(found, f.String()) },
+			Reporter: logfinding.Reporter{
+				Found: func(f logfinding.Finding) { found = append(found, f.String()) },
 				Read:  func(int64) error { return nil },
 			}})
 		if err != nil || counts.Files != 3 {

@@ -15,14 +15,14 @@ import (
 	"github.com/gorilla/websocket"
 
 	"tarn/antelope/ship/wire"
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // ServerOptions say where a history is served.
 type ServerOptions struct {
-	Address string        // empty for none
-	Socket  string        // path of a unix socket; empty for none
-	Trusted serve.Trusted // whose addresses have no share of the sessions; nil is this machine's
+	Address string             // empty for none
+	Socket  string             // path of a unix socket; empty for none
+	Trusted httpserver.Trusted // whose addresses have no share of the sessions; nil is this machine's
 	Log     *slog.Logger
 	Limits  Limits // all are to be set, as [DefaultLimits] does
 }
@@ -31,11 +31,11 @@ type ServerOptions struct {
 type Server struct {
 	h         *History
 	o         ServerOptions
-	edge      *serve.Server
+	edge      *httpserver.Server
 	addresses []net.Addr
 	upgrade   websocket.Upgrader
-	requests  *serve.Shares // bytes
-	places    *serve.Shares
+	requests  *httpserver.Shares // bytes
+	places    *httpserver.Shares
 	first     uint32
 	frames    map[wire.Version][]byte // the first one of clients
 	running   sync.WaitGroup
@@ -70,14 +70,14 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 	}
 	l := &o.Limits
 	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(),
-		requests: serve.NewShares(l.RequestsBytes, serve.ShareOf(l.RequestsBytes)),
-		places:   serve.NewShares(int64(l.Sessions), int64(l.EachSessions)),
+		requests: httpserver.NewShares(l.RequestsBytes, httpserver.ShareOf(l.RequestsBytes)),
+		places:   httpserver.NewShares(int64(l.Sessions), int64(l.EachSessions)),
 		frames:   map[wire.Version][]byte{wire.Leap: wire.Leap.ABI(), wire.Spring: wire.Spring.ABI()}}
 	s.upgrade = websocket.Upgrader{
 		ReadBufferSize: l.ReadBuffer, WriteBufferSize: l.WriteBuffer,
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
 	}
-	s.edge = serve.New(serve.Options{MaxConnections: -1, MaxBytesInFlight: -1, Trusted: o.Trusted, Log: o.Log})
+	s.edge = httpserver.New(httpserver.Options{MaxConnections: -1, MaxBytesInFlight: -1, Trusted: o.Trusted, Log: o.Log})
 	h.follow(s.leadTo)
 	if err := s.listenAll(); err != nil {
 		return nil, errors.Join(fmt.Errorf("serve state history: %w", err), s.Close())
@@ -93,12 +93,12 @@ func (s *Server) listenAll() error {
 		if err != nil {
 			return err
 		}
-		if list, err = serve.ListenTCP(context.Background(), host, port); err != nil {
+		if list, err = httpserver.ListenTCP(context.Background(), host, port); err != nil {
 			return err
 		}
 	}
 	if s.o.Socket != "" {
-		l, err := serve.ListenUnix(context.Background(), s.o.Socket)
+		l, err := httpserver.ListenUnix(context.Background(), s.o.Socket)
 		if err != nil {
 			for _, l := range list {
 				err = errors.Join(err, l.Close())
@@ -155,7 +155,7 @@ func (s *Server) leadTo(t tip) {
 }
 
 // admit begins a session of a client; nil if there are too many.
-func (s *Server) admit(c *websocket.Conn, of serve.Client) *session {
+func (s *Server) admit(c *websocket.Conn, of httpserver.Client) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.places.Take(of, 1) != nil {
@@ -167,7 +167,7 @@ func (s *Server) admit(c *websocket.Conn, of serve.Client) *session {
 	return x
 }
 
-func (s *Server) leave(x *session, of serve.Client) {
+func (s *Server) leave(x *session, of httpserver.Client) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.places.Give(of, 1)
@@ -181,7 +181,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 		return // it has been told
 	}
 	defer c.Close()
-	client := serve.ClientOf(r.Context())
+	client := httpserver.ClientOf(r.Context())
 	x := s.admit(c, client)
 	if x == nil {
 		s.counts.refused.Add(1)
@@ -205,7 +205,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 var errTooMany = errors.New("it asks for more than it takes")
 
 // listen takes requests until the connection ends.
-func (s *Server) listen(x *session, c *websocket.Conn, of serve.Client) error {
+func (s *Server) listen(x *session, c *websocket.Conn, of httpserver.Client) error {
 	c.SetReadLimit(s.o.Limits.RequestBytes)
 	requests := ration{s.requests, of, s.o.Limits.FreeRequest}
 	var held int64 // by what the last request for blocks lists

@@ -19,8 +19,8 @@ import (
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
+	"tarn/httpserver"
 	"tarn/internal/racedetector"
-	"tarn/serve"
 )
 
 // nothing is a chain of which nothing but the history is there.
@@ -296,7 +296,7 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 
 // Requests that are large and come slowly share their memory; small ones need none of it.
 func TestLargeRequestsShareTheirMemory(t *testing.T) {
-	r := ration{of: serve.NewShares(10<<20, -1), free: DefaultLimits().FreeRequest}
+	r := ration{of: httpserver.NewShares(10<<20, -1), free: DefaultLimits().FreeRequest}
 	large := bytes.Repeat([]byte{1}, 6<<20)
 	b, first, err := r.read(bytes.NewReader(large))
 	if err != nil || !bytes.Equal(b, large) {

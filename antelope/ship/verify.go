@@ -5,7 +5,7 @@ import (
 	"io"
 	"path/filepath"
 
-	"tarn/antelope/logcheck"
+	"tarn/antelope/logfinding"
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/types"
@@ -16,12 +16,12 @@ type VerifyOptions struct {
 	Dir               string
 	Retained, Archive string // folders of older files, which need not exist
 
-	logcheck.Reporter
+	logfinding.Reporter
 }
 
 // Verify reads all of the histories in a folder, and changes nothing. Blocks that several
 // have are held against each other.
-func Verify(o VerifyOptions) (total logcheck.Counts, err error) {
+func Verify(o VerifyOptions) (total logfinding.Counts, err error) {
 	c, err := wire.NewChecker()
 	if err != nil {
 		return total, err

@@ -10,7 +10,7 @@ import (
 
 	"tarn/antelope/tracelog/slicefile"
 	"tarn/antelope/types"
-	"tarn/history"
+	"tarn/appendonly"
 )
 
 // finder tells in which block a transaction is. Irreversible blocks are in an index on
@@ -26,7 +26,7 @@ type finder struct {
 	blocks  map[uint32][]types.Checksum256
 	low     uint32 // blocks from it on are in memory
 	next    uint32 // blocks before it are in the index
-	index   *history.Index
+	index   *appendonly.Index
 	known   uint32 // irreversible block of the files when they were opened
 	dropped bool   // slices were removed
 	stale   bool   // the index lacks blocks that have come into the files since
@@ -162,7 +162,7 @@ func (f *finder) dir() string {
 // looked for in them.
 func (f *finder) open(ctx context.Context) error {
 	lib := f.files.Irreversible()
-	x, err := history.OpenIndex(history.IndexOptions{
+	x, err := appendonly.OpenIndex(appendonly.IndexOptions{
 		FS: f.files.FS(), Dir: f.dir(), Log: entries{ctx, f.files, uint64(lib) + 1}, Keys: keys, MemoryBytes: 16 << 20,
 		Notice: func(err error) { f.o.Log.Warn("A part of the index of transactions is made again", "error", err) },
 	})

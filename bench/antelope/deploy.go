@@ -8,7 +8,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/types"
 	"tarn/bench/load"
-	"tarn/contracts/assembler"
+	"tarn/contracts/wat"
 )
 
 // A contract that is deployed has so many functions of so many steps: together they are about
@@ -39,7 +39,7 @@ func contract(seed, number uint64) ([]byte, error) {
 		fmt.Fprintf(&text, "(local.set $action (call $f%d (local.get $action)))\n", i)
 	}
 	text.WriteString("))))\n")
-	return assembler.Assemble(text.String())
+	return wat.Assemble(text.String())
 }
 
 // Deployments makes requests in pairs: one puts a large contract on an account, one calls it. Of

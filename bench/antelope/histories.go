@@ -8,7 +8,7 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/bench/suite"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // Keep is a node that keeps histories too.
@@ -18,7 +18,7 @@ func (b *blocks) Keep(n suite.Node, what suite.Choice) (suite.Node, error) {
 		n.Args = append(n.Args, "--plugin", "eosio::trace_api_plugin", "--trace-no-abis")
 	}
 	if what == suite.KeepStates || what == suite.KeepBoth {
-		addresses, err := loopback.Addresses(1)
+		addresses, err := freeport.Addresses(1)
 		if err != nil {
 			return n, err
 		}

@@ -8,7 +8,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/contracts/assembler"
+	"tarn/contracts/wat"
 )
 
 // The table that is asked for, and that makes a state large: rows of a usual size, so many of
@@ -59,7 +59,7 @@ func rowCount(megabytes int) int { return max(fewRows, megabytes<<20/rowBytes) }
 
 // fillTable makes the account, its contract and its table.
 func fillTable(ctx context.Context, m *chaintest.Maker, megabytes int) error {
-	code, err := assembler.Assemble(fmt.Sprintf(rowContract, int64(rowTable), rowBytes))
+	code, err := wat.Assemble(fmt.Sprintf(rowContract, int64(rowTable), rowBytes))
 	if err != nil {
 		return err
 	}

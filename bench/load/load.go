@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/internal/figures"
+	"tarn/internal/measurement"
 )
 
 // Request is one that is ready to be sent.
@@ -28,11 +28,11 @@ type Judge func(status int, body []byte) error
 // Result is what a load came to.
 type Result struct {
 	Took      time.Duration
-	Answers   int               // that were good
-	Failures  int               // that were not
-	Failure   error             // the first of these
-	Latencies figures.Latencies // of all answers; in an open loop from when they should have been sent
-	Windows   []Window          // of the time, one after the other; the last may be shorter
+	Answers   int                   // that were good
+	Failures  int                   // that were not
+	Failure   error                 // the first of these
+	Latencies measurement.Latencies // of all answers; in an open loop from when they should have been sent
+	Windows   []Window              // of the time, one after the other; the last may be shorter
 }
 
 // Add adds what a load came to that was after it.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"tarn/internal/figures"
+	"tarn/internal/measurement"
 )
 
 // Span is the time of a [Window].
@@ -22,7 +22,7 @@ type windows struct {
 }
 
 type window struct {
-	latencies figures.Latencies
+	latencies measurement.Latencies
 	longest   time.Duration
 }
 

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"tarn/bench/subject"
+	"tarn/bench/programspec"
 	"tarn/bench/suite"
 	"tarn/fleet/stream"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // keepMB is what the servers of a fleet keep of its stream.
@@ -39,11 +39,11 @@ func fleet(servers []string) []string {
 }
 
 // Replica is one that answers what a node does.
-func (n *Network) Replica(s subject.Subject, dir string, servers []string) (suite.Node, error) {
-	if s.Program != subject.Tarn {
+func (n *Network) Replica(s programspec.Subject, dir string, servers []string) (suite.Node, error) {
+	if s.Program != programspec.Tarn {
 		return suite.Node{}, fmt.Errorf("%s has no replicas: only tarn has", s.Name)
 	}
-	addresses, err := loopback.Addresses(1)
+	addresses, err := freeport.Addresses(1)
 	if err != nil {
 		return suite.Node{}, err
 	}

@@ -28,11 +28,11 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
+	"tarn/bench/programspec"
 	"tarn/bench/record"
-	"tarn/bench/subject"
 	"tarn/bench/suite"
-	"tarn/internal/loopback"
-	"tarn/opera/loadgen"
+	"tarn/internal/freeport"
+	"tarn/opera/workload"
 	"tarn/store/vfs"
 )
 
@@ -43,13 +43,13 @@ const (
 )
 
 // Shape is what a chain is made of.
-type Shape = loadgen.Shape
+type Shape = workload.Shape
 
 // Network is a chain of a shape, in a folder of made chains.
 type Network struct {
 	shape    Shape
-	accounts *loadgen.Accounts
-	made     loadgen.Contracts
+	accounts *workload.Accounts
+	made     workload.Contracts
 	cache    string
 	dir      string // of this chain
 	chain    record.Chain
@@ -60,8 +60,8 @@ func New(cache string, s Shape) (*Network, error) {
 	name := fmt.Sprintf("opera-%d-%d-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers, s.PerEvent, s.Slots)
 	n := &Network{shape: s, cache: cache, dir: filepath.Join(cache, name)}
 	var err1, err2 error
-	n.accounts, err1 = loadgen.NewAccounts(s.Seed, s.Accounts)
-	n.made, err2 = loadgen.NewContracts()
+	n.accounts, err1 = workload.NewAccounts(s.Seed, s.Accounts)
+	n.made, err2 = workload.NewContracts()
 	return n, errors.Join(err1, err2)
 }
 
@@ -71,7 +71,7 @@ func (n *Network) Chain(ctx context.Context, tell func(string)) (record.Chain, e
 		return n.chain, nil
 	}
 	about := fmt.Sprintf("%d accounts, %d transfers and calls, and %d fresh slots",
-		n.shape.Accounts, n.shape.Transfers, n.shape.Slots*loadgen.SlotsEach)
+		n.shape.Accounts, n.shape.Transfers, n.shape.Slots*workload.SlotsEach)
 	made, err := suite.Kept{Cache: n.cache, Dir: n.dir, About: about, Found: n.readChain, Make: n.make}.Chain(ctx, tell)
 	if err == nil {
 		n.chain = made
@@ -86,7 +86,7 @@ func (n *Network) make(ctx context.Context, part string) error {
 		return err
 	}
 	path := filepath.Join(dir, eventsFile)
-	made, err := loadgen.Make(ctx, path, part, n.shape)
+	made, err := workload.Make(ctx, path, part, n.shape)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (n *Network) Install(string) error { return nil }
 const versionPatience = 30 * time.Second
 
 // Version is what a program calls itself.
-func (n *Network) Version(ctx context.Context, s subject.Subject) (string, error) {
+func (n *Network) Version(ctx context.Context, s programspec.Subject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, s.Path, append(command(s), "version")...).Output()
@@ -149,15 +149,15 @@ func (n *Network) Version(ctx context.Context, s subject.Subject) (string, error
 }
 
 // command are the arguments before opera's own.
-func command(s subject.Subject) []string {
-	if s.Program == subject.Tarn {
+func command(s programspec.Subject) []string {
+	if s.Program == programspec.Tarn {
 		return []string{"opera"}
 	}
 	return nil
 }
 
 // arguments are those of every node. Validator 1 makes blocks, 0 is none.
-func arguments(s subject.Subject, dir string, validator int) []string {
+func arguments(s programspec.Subject, dir string, validator int) []string {
 	args := append(command(s), "--fakenet", fmt.Sprintf("%d/1", validator), "--datadir", dir, "--nodiscover",
 		"--ipcdisable",
 		"--datadir.minfreedisk", "0")
@@ -165,11 +165,11 @@ func arguments(s subject.Subject, dir string, validator int) []string {
 }
 
 // engineOf are the arguments that choose what keeps the state.
-func engineOf(s subject.Subject) (args []string) {
+func engineOf(s programspec.Subject) (args []string) {
 	switch {
-	case s.Program == subject.Opera:
+	case s.Program == programspec.Opera:
 		return append(args, "--db.preset", s.Mode)
-	case slices.Contains(subject.Modes(subject.Nodeos), s.Mode):
+	case slices.Contains(programspec.Modes(programspec.Nodeos), s.Mode):
 		return append(args, "--db.engine", "page", "--db.mapmode", s.Mode)
 	}
 	kind, seeking := s.Engine()
@@ -180,29 +180,29 @@ func engineOf(s subject.Subject) (args []string) {
 }
 
 // Import are the arguments of a node that makes the state of the chain's events, and ends.
-func (n *Network) Import(s subject.Subject, dir string) ([]string, error) {
+func (n *Network) Import(s programspec.Subject, dir string) ([]string, error) {
 	return append(arguments(s, dir, 1), "import", "events", filepath.Join(n.dir, eventsFile)), nil
 }
 
 // Serve is a validator that goes on with the chain in its folder.
-func (n *Network) Serve(s subject.Subject, dir, _ string) (suite.Node, error) {
+func (n *Network) Serve(s programspec.Subject, dir, _ string) (suite.Node, error) {
 	return node(s, dir, 1, "")
 }
 
 // Source is a node that gives the chain in its folder to peers, and makes no blocks.
-func (n *Network) Source(s subject.Subject, dir string) (suite.Node, error) {
+func (n *Network) Source(s programspec.Subject, dir string) (suite.Node, error) {
 	return node(s, dir, 0, "")
 }
 
 // Follow is a node that gets blocks from a peer.
-func (n *Network) Follow(s subject.Subject, dir, peer string) (suite.Node, error) {
+func (n *Network) Follow(s programspec.Subject, dir, peer string) (suite.Node, error) {
 	return node(s, dir, 0, peer)
 }
 
 // node is how a node is started that answers over HTTP, and waits for peers. Of its options only
 // those in a file bind the peers' port to one address, and name a peer.
-func node(s subject.Subject, dir string, validator int, peer string) (suite.Node, error) {
-	addresses, err := loopback.Addresses(2)
+func node(s programspec.Subject, dir string, validator int, peer string) (suite.Node, error) {
+	addresses, err := freeport.Addresses(2)
 	if err != nil {
 		return suite.Node{}, err
 	}

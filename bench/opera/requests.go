@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/bench/load"
-	"tarn/opera/loadgen"
+	"tarn/opera/workload"
 )
 
 // noncesAtOnce is how many accounts are asked for in one question.
@@ -148,7 +148,7 @@ func (n *Network) parameters(call string, some sample, random *rand.Rand) []any 
 		from := 1 + random.Uint64N(max(1, n.chain.Blocks-min(logBlocks, n.chain.Blocks)))
 		return []any{map[string]any{"fromBlock": hexutil.EncodeUint64(from),
 			"toBlock": hexutil.EncodeUint64(min(from+logBlocks-1, n.chain.Blocks)),
-			"topics":  []any{loadgen.Transferred().Hex(), nil, common.HexToHash(who).Hex()}}}
+			"topics":  []any{workload.Transferred().Hex(), nil, common.HexToHash(who).Hex()}}}
 	case callReceipt:
 		return []any{some.transactions[random.IntN(len(some.transactions))]}
 	}

@@ -1,8 +1,8 @@
 package suite
 
 import (
+	"tarn/bench/procsampler"
 	"tarn/bench/record"
-	"tarn/bench/watcher"
 )
 
 // Names of the collectors' values.
@@ -16,12 +16,12 @@ const (
 // collector is a figure that any process has, from all that was read of it. The process has ended.
 type collector struct {
 	record.Metric
-	of func(*watcher.Child) float64
+	of func(*procsampler.Child) float64
 }
 
 // sampling makes a collector that looks at the readings.
 func sampling(unit, name string, of func([]record.Sample) float64) collector {
-	return collector{record.Metric{Name: name, Unit: unit}, func(c *watcher.Child) float64 { return of(c.Samples()) }}
+	return collector{record.Metric{Name: name, Unit: unit}, func(c *procsampler.Child) float64 { return of(c.Samples()) }}
 }
 
 // The collectors.
@@ -30,7 +30,7 @@ func swapped() collector       { return sampling(bytesUnit, swap, mostSwapped) }
 func threadsOf() collector     { return sampling(number, threads, mostThreads) }
 func residentMemory() collector {
 	return collector{record.Metric{Name: resident, Unit: bytesUnit},
-		func(c *watcher.Child) float64 { return float64(c.Peak()) }}
+		func(c *procsampler.Child) float64 { return float64(c.Peak()) }}
 }
 
 // mostOf is the greatest of what readings have.
@@ -71,7 +71,7 @@ func (f *findings) put(suite string, values map[string]float64, samples []record
 }
 
 // keep is put of a process that has ended, with the values of the suite's collectors.
-func (f *findings) keep(suite string, process *watcher.Child, values map[string]float64) *record.Life {
+func (f *findings) keep(suite string, process *procsampler.Child, values map[string]float64) *record.Life {
 	for _, s := range f.suites {
 		if s.Name != suite {
 			continue

@@ -8,7 +8,7 @@ import (
 
 	"tarn/bench/load"
 	"tarn/bench/record"
-	"tarn/probe"
+	"tarn/procusage"
 )
 
 // cost is what a load took of both sides: processor time, in seconds, and what the node
@@ -24,11 +24,11 @@ func (c cost) share() float64 { return 100 * c.node / c.elapsed }
 
 // costOf counts what work costs both sides, from when f says that it is ready.
 func (s *server) costOf(f func(ready func() error) error) (cost, error) {
-	var node, own probe.Process
+	var node, own procusage.Process
 	var begin time.Time
 	err := f(func() (err error) {
 		begin = time.Now()
-		if own, err = probe.Self(); err == nil {
+		if own, err = procusage.Self(); err == nil {
 			node, err = s.Now()
 		}
 		return err
@@ -37,7 +37,7 @@ func (s *server) costOf(f func(ready func() error) error) (cost, error) {
 		return cost{}, err
 	}
 	nodeAfter, err1 := s.Now()
-	ownAfter, err2 := probe.Self()
+	ownAfter, err2 := procusage.Self()
 	return cost{(nodeAfter.CPU() - node.CPU()).Seconds(), (ownAfter.CPU() - own.CPU()).Seconds(),
 		nodeAfter.Disk.Net() - node.Disk.Net(), time.Since(begin).Seconds()}, errors.Join(err1, err2)
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tarn/bench/load"
-	"tarn/bench/nodecounters"
 	"tarn/bench/record"
-	"tarn/internal/figures"
+	"tarn/bench/writecounters"
+	"tarn/internal/measurement"
 )
 
 // Names of the suites of what a node writes: one that makes blocks, one that follows another.
@@ -100,7 +100,7 @@ type footprint struct {
 }
 
 func footprintOf(dir string) footprint {
-	return footprint{occupancy(filepath.Join(dir, "blocks")), stateBytes(dir), figures.DeviceWrites(dir)}
+	return footprint{occupancy(filepath.Join(dir, "blocks")), stateBytes(dir), measurement.DeviceWrites(dir)}
 }
 
 // writing is a node that writes, while transfers are sent to itself or to the one that it follows.
@@ -113,14 +113,14 @@ type writing struct {
 // measure measures what the node writes, and then ends it.
 func (w writing) measure(ctx context.Context, suite string, found *findings) error {
 	s, o := w.s, w.l.options
-	if err := figures.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
+	if err := measurement.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
 		return err
 	}
-	var first nodecounters.Told
+	var first writecounters.Told
 	before := footprintOf(s.dir)
 	result, used, err := w.sendSteadily(ctx, func() (err error) {
 		if s.Metrics != "" {
-			first, err = nodecounters.Read(ctx, s.Metrics)
+			first, err = writecounters.Read(ctx, s.Metrics)
 		}
 		return err
 	})
@@ -135,7 +135,7 @@ func (w writing) measure(ctx context.Context, suite string, found *findings) err
 	if err != nil {
 		return err
 	}
-	if err := figures.FlushDisk(s.dir); err != nil {
+	if err := measurement.FlushDisk(s.dir); err != nil {
 		return err
 	}
 	after := footprintOf(s.dir)
@@ -191,16 +191,16 @@ func (w writing) sendSteadily(ctx context.Context, begin func() error) (*load.Re
 }
 
 // toldSince is what a node says it wrote since it said so first, per second of a time.
-func toldSince(ctx context.Context, s *server, first nodecounters.Told, elapsed float64) (nodecounters.Told, error) {
+func toldSince(ctx context.Context, s *server, first writecounters.Told, elapsed float64) (writecounters.Told, error) {
 	if s.Metrics == "" {
-		return nodecounters.Told{}, nil
+		return writecounters.Told{}, nil
 	}
-	told, err := nodecounters.Read(ctx, s.Metrics)
+	told, err := writecounters.Read(ctx, s.Metrics)
 	if err == nil {
 		told, err = told.Since(first)
 	}
 	if err != nil {
-		return nodecounters.Told{}, err
+		return writecounters.Told{}, err
 	}
 	for _, all := range []map[string]float64{told.State, told.Files} {
 		for name := range all {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"tarn/bench/procsampler"
 	"tarn/bench/record"
-	"tarn/bench/watcher"
 )
 
 const megabyte = 1_000_000
@@ -16,7 +16,7 @@ func limitable(o record.Options) error {
 	if !slices.ContainsFunc(wanted(o), func(s Suite) bool { return s.grouped }) {
 		return nil
 	}
-	g, err := watcher.NewGroup(int64(o.Memory) * megabyte)
+	g, err := procsampler.NewGroup(int64(o.Memory) * megabyte)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func within(l *life, what, files string, size int64, f func() error) (err error)
 	if err := evict(files); err != nil {
 		return err
 	}
-	if l.group, err = watcher.NewGroup(limit); err != nil {
+	if l.group, err = procsampler.NewGroup(limit); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.group.Close()) }()

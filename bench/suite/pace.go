@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tarn/bench/record"
-	"tarn/internal/figures"
+	"tarn/internal/measurement"
 )
 
 // Names of the values of a pace.
@@ -27,9 +27,9 @@ func ofBlocks() []record.Metric {
 type Pace struct {
 	Sent, Taken int // transfers; those in blocks
 	Blocks      int
-	Gaps        figures.Latencies // between two blocks
-	Longest     time.Duration     // of these
-	Late        time.Duration     // the latest that a block came, from the begin of its half second
+	Gaps        measurement.Latencies // between two blocks
+	Longest     time.Duration         // of these
+	Late        time.Duration         // the latest that a block came, from the begin of its half second
 }
 
 // put adds the times of blocks to the values of a part.

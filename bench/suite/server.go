@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"time"
 
-	"tarn/bench/watcher"
-	"tarn/probe"
+	"tarn/bench/procsampler"
+	"tarn/procusage"
 )
 
 // server is a running node that answers.
 type server struct {
-	*watcher.Child
+	*procsampler.Child
 	Node
 	network Network
 	dir     string
 	began   time.Time
 	ready   time.Duration
-	first   probe.Process // when it answered
+	first   procusage.Process // when it answered
 
 	patience time.Duration // for its first answer, and for a block
 }

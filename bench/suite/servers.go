@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	nats "tarn/fleet/natsserver"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // withServers runs f with so many servers of NATS in this process, which keep streams together.
@@ -16,7 +16,7 @@ func (l *life) withServers(count int, f func(urls []string) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the run's end removes what is left
-	addresses, err := loopback.Addresses(2 * count)
+	addresses, err := freeport.Addresses(2 * count)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"tarn/antelope/config"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // producing is the configuration of a chain's only producer, whose peers' port is closed.
@@ -90,7 +90,7 @@ func TestAnImagesHealthIsThatOfItsNode(t *testing.T) {
 	if where == 0 || words[where] != "0.0.0.0:"+inside {
 		t.Fatalf("the image's node is started with %q", words)
 	}
-	words[where] = loopback.Address(t)
+	words[where] = freeport.Address(t)
 	_, port, err := net.SplitHostPort(words[where])
 	if err != nil {
 		t.Fatal(err)

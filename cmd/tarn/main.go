@@ -11,19 +11,19 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"tarn/cmd/tarn/tree"
+	"tarn/cmd/tarn/commandtree"
 )
 
 func main() { os.Exit(run()) }
 
 func run() int {
-	program := tree.Program(os.Args)
-	command := tree.Command(version())
+	program := commandtree.Program(os.Args)
+	command := commandtree.Command(version())
 	if program == "" {
 		program = "tarn"
-		os.Args = tree.Line(os.Args)
+		os.Args = commandtree.Line(os.Args)
 	} else {
-		command = tree.Alone(command, program)
+		command = commandtree.Alone(command, program)
 	}
 	// A second signal ends the program at once, but for nodes, which listen themselves.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

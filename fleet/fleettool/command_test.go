@@ -10,7 +10,7 @@ import (
 
 	"tarn/fleet"
 	"tarn/fleet/stream"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 func survey() *stream.Survey {
@@ -125,7 +125,7 @@ func TestExitCode(t *testing.T) {
 	for _, name := range []string{"status", "verify"} {
 		c := Command()
 		c.SilenceErrors, c.SilenceUsage = true, true
-		c.SetArgs([]string{name, "--fleet-server", "nats://" + loopback.Address(t)})
+		c.SetArgs([]string{name, "--fleet-server", "nats://" + freeport.Address(t)})
 		var code interface{ ExitCode() int }
 		if err := c.ExecuteContext(t.Context()); !errors.As(err, &code) || code.ExitCode() != 1 {
 			t.Errorf("%s: %v", name, err)

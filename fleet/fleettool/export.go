@@ -8,18 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/fleet/export"
+	"tarn/fleet/parquet"
 	"tarn/internal/exit"
 )
 
 // Ledger is one that a fleet's blocks can be of.
 type Ledger struct {
 	Program string // whose nodes publish them, as operators know it; their fleet has that name unless they say another
-	export.Ledger
+	parquet.Ledger
 }
 
 func exportCommand(ledgers []Ledger) *cobra.Command {
-	var o export.Options
+	var o parquet.Options
 	var program string
 	var rowGroup, held int64
 	programs := make([]string, len(ledgers))
@@ -54,7 +54,7 @@ files cannot be written, 2 the command line is wrong.`,
 			}
 			o.Log = slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil))
 			o.Stream.Log = o.Log
-			if err := export.Run(c.Context(), o); err != nil {
+			if err := parquet.Run(c.Context(), o); err != nil {
 				return &exit.Error{Err: fmt.Errorf("%s: %w", c.CommandPath(), err), Code: 1, Remedy: exportRemedy(err)}
 			}
 			return nil
@@ -78,7 +78,7 @@ files cannot be written, 2 the command line is wrong.`,
 
 // exportRemedy is what to do about an error.
 func exportRemedy(err error) string {
-	if errors.Is(err, export.ErrGap) {
+	if errors.Is(err, parquet.ErrGap) {
 		return "name another folder, or say --from-here to leave these blocks out"
 	}
 	return ""

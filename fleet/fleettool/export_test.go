@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tarn/fleet"
-	"tarn/fleet/export"
-	"tarn/fleet/export/exporttest"
+	"tarn/fleet/parquet"
+	"tarn/fleet/parquet/parquettest"
 )
 
 // row is one of a ledger that has none.
@@ -19,7 +19,7 @@ func (row) Size() int64 { return 8 }
 
 // ledgers are one that exports the numbers of blocks.
 func ledgers() []Ledger {
-	l := export.NewLedger("numbers", func(uint8) bool { return false },
+	l := parquet.NewLedger("numbers", func(uint8) bool { return false },
 		func(b *fleet.Block, block func(row) error, _ func(row) error) error {
 			return block(row{b.Revision})
 		})
@@ -60,7 +60,7 @@ func TestExportCommand(t *testing.T) {
 		c.SilenceErrors, c.SilenceUsage = true, true
 		c.SetErr(t.Output())
 		c.SetArgs(append([]string{"export", "--parquet", dir, "--ledger", "test",
-			"--fleet-server", exporttest.Serve(t, m)}, more...))
+			"--fleet-server", parquettest.Serve(t, m)}, more...))
 		return c.ExecuteContext(t.Context())
 	}
 	if err := run(move(0, 30), "--until", "25", "--blocks-per-file", "10"); err != nil {
@@ -74,7 +74,7 @@ func TestExportCommand(t *testing.T) {
 	if err := run(move(40, 60), "--from-here", "--until", "50"); err != nil {
 		t.Fatal(err)
 	}
-	rows := exporttest.Read[row](t, dir, "blocks")
+	rows := parquettest.Read[row](t, dir, "blocks")
 	if len(rows) != 35 || rows[24].Block != 25 || rows[25].Block != 41 {
 		t.Errorf("%d blocks: %v", len(rows), rows)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/probe"
+	"tarn/procusage"
 )
 
 // defaultRoom is what [Options.Room] is unless it says something else.
@@ -47,7 +47,7 @@ func (s *Server) restart() bool {
 			return false
 		case <-time.After(retryTime):
 		}
-		if space, err := probe.ReadSpace(s.o.Dir); err == nil && uint64(space.Free) < s.o.Room {
+		if space, err := procusage.ReadSpace(s.o.Dir); err == nil && uint64(space.Free) < s.o.Room {
 			continue
 		}
 		if !stopped {

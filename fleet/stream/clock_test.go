@@ -13,7 +13,7 @@ import (
 
 	"tarn/fleet"
 	"tarn/fleet/natsserver"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // setBack makes the publisher's place of a fleet as it is on a server whose clock was set back by an hour: what is
@@ -40,7 +40,7 @@ func setBack(t *testing.T, o Options) *Follower {
 func TestAServersClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
-	so := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	so := natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)}
 	s, err := natsserver.Start(so)
 	if err != nil {
 		t.Fatal(err)

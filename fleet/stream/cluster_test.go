@@ -9,7 +9,7 @@ import (
 
 	"tarn/fleet"
 	"tarn/fleet/natsserver"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // cluster is three servers on this machine that keep a stream together.
@@ -25,8 +25,8 @@ func newCluster(t *testing.T, dirs ...string) *cluster {
 	c := &cluster{t: t}
 	var routes []string
 	for i, dir := range dirs {
-		o := natsserver.Options{Dir: dir, Name: fmt.Sprint("server", i), Listen: loopback.Address(t),
-			Cluster: loopback.Address(t)}
+		o := natsserver.Options{Dir: dir, Name: fmt.Sprint("server", i), Listen: freeport.Address(t),
+			Cluster: freeport.Address(t)}
 		c.options, c.servers, routes = append(c.options, o), append(c.servers, nil), append(routes, "nats://"+o.Cluster)
 	}
 	for i := range c.options {

@@ -14,7 +14,7 @@ import (
 
 	"tarn/fleet"
 	"tarn/fleet/natsserver"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // wire passes bytes on to a server, unless it is cut.
@@ -100,7 +100,7 @@ func (w *wire) set(cut bool) {
 func TestCutNetworks(t *testing.T) {
 	t.Parallel() // it waits most of the time
 	r := seeded(t)
-	so := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	so := natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)}
 	s, err := natsserver.Start(so)
 	if err != nil {
 		t.Fatal(err)

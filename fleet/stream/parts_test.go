@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tarn/fleet/natsserver"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // object puts bytes into the object store of a fleet, whose server listens.
@@ -53,7 +53,7 @@ func object(t *testing.T, n int, so natsserver.Options) (*rooms, *natsserver.Ser
 // A snapshot may take longer to load than a request may to be answered.
 func TestPartsWaitForTheirReader(t *testing.T) {
 	t.Parallel()
-	r, _, want := object(t, 3*partBytes+1, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	r, _, want := object(t, 3*partBytes+1, natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)})
 	d := readParts(t.Context(), r.parts, "one", 4, 3*partBytes+1)
 	defer d.close()
 	got, err := io.ReadAll(iotest.OneByteReader(io.LimitReader(d, 1000)))
@@ -73,7 +73,7 @@ func TestPartsGoOnAfterARestart(t *testing.T) {
 		t.Skip("takes long; not with -short")
 	}
 	t.Parallel()
-	o := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	o := natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)}
 	r, s, want := object(t, 5*partBytes, o)
 	d := readParts(t.Context(), r.parts, "one", 5, 5*partBytes)
 	defer d.close()
@@ -102,7 +102,7 @@ func TestPartsGoOnAfterARestart(t *testing.T) {
 // A part that was replaced meanwhile, and one that nobody waits for any more, end at once.
 func TestPartsEnd(t *testing.T) {
 	t.Parallel()
-	r, s, _ := object(t, 5*partBytes, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	r, s, _ := object(t, 5*partBytes, natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)})
 	if err := r.objects.Delete(t.Context(), partName("one", 3)); err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func (b behindStore) get(ctx context.Context, name string) ([]byte, error) {
 // A part of a snapshot that is announced comes, also where a server answers first whose copy is behind.
 func TestPartsThatAreAnnouncedAreWaitedFor(t *testing.T) {
 	t.Parallel()
-	r, _, want := object(t, 1000, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	r, _, want := object(t, 1000, natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)})
 	read := func() ([]byte, error) {
 		times := 2
 		d := readParts(t.Context(), announcedParts{behindStore{r.parts, &times}, r, "one"}, "one", 1, 1000)
@@ -166,7 +166,7 @@ func TestPartsThatAreAnnouncedAreWaitedFor(t *testing.T) {
 // What newer snapshots have replaced stays for a while, what was never announced does not, and nothing is left of it.
 func TestOldSnapshotsAreDropped(t *testing.T) {
 	t.Parallel()
-	r, _, _ := object(t, 2*partBytes, natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)})
+	r, _, _ := object(t, 2*partBytes, natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)})
 	ctx := t.Context()
 	put := func(name string) {
 		t.Helper()

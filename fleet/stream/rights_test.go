@@ -16,7 +16,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"tarn/fleet"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // rightsOf reads the rights of the users that the documentation names.
@@ -70,7 +70,7 @@ func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
 	t.Parallel()
 	const name = "rights"
 	rights := rightsOf(t, name)
-	at := loopback.Address(t)
+	at := freeport.Address(t)
 	host, port, err := net.SplitHostPort(at)
 	if err != nil {
 		t.Fatal(err)

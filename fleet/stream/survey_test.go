@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"tarn/fleet/natsserver"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // A survey names who publishes, who stands by and who follows, and what is kept.
 func TestSurvey(t *testing.T) {
 	t.Parallel()
-	so := natsserver.Options{Dir: t.TempDir(), Listen: loopback.Address(t)}
+	so := natsserver.Options{Dir: t.TempDir(), Listen: freeport.Address(t)}
 	s, err := natsserver.Start(so)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestSurvey(t *testing.T) {
 // A server that is not there is named.
 func TestSurveyOfNoServer(t *testing.T) {
 	t.Parallel()
-	o := Options{Name: "test", Servers: []string{"nats://" + loopback.Address(t)}}
+	o := Options{Name: "test", Servers: []string{"nats://" + freeport.Address(t)}}
 	if _, err := Look(t.Context(), o, 0); err == nil ||
 		!strings.Contains(err.Error(), o.Servers[0]+": no server answers") {
 		t.Errorf("%v", err)

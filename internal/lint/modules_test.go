@@ -210,7 +210,7 @@ func TestNothingTouchesTheTerminalAtTheStart(t *testing.T) {
 		t.Fatalf("go list -deps: %v", err)
 	}
 	if slices.Contains(strings.Fields(string(out)), "github.com/ethereum/go-ethereum/console/prompt") {
-		t.Error("go-ethereum's console/prompt is linked; opera/terminal asks")
+		t.Error("go-ethereum's console/prompt is linked; opera/prompt asks")
 	}
 }
 

@@ -26,7 +26,7 @@ var largeTypes = map[string]int{
 	"opera/emitter: Emitter":           45,
 	"opera/llr: Ledger":                42,
 	"opera/node: invocation":           42,
-	"opera/oracle: Work":               49,
+	"opera/difftest: Work":             49,
 	"opera/p2p: Node":                  41,
 	"opera/state: Block":               52,
 	"store/page: Engine":               76,

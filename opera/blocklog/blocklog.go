@@ -24,7 +24,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/history"
+	"tarn/appendonly"
 	"tarn/opera/inter"
 	"tarn/store/vfs"
 )
@@ -89,13 +89,13 @@ type Log struct {
 	own      part
 	brought  part
 	recorded records
-	roots    *history.Log
+	roots    *appendonly.Log
 }
 
 // part is a log of blocks with its index.
 type part struct {
-	log   *history.Log
-	index *history.Index
+	log   *appendonly.Log
+	index *appendonly.Index
 }
 
 // Open opens the logs, or makes them.
@@ -115,8 +115,8 @@ func (l *Log) open(o Options) (err error) {
 		}
 		return filepath.Join(base, name)
 	}
-	logs := func(name string, first, need uint64) history.LogOptions {
-		return history.LogOptions{
+	logs := func(name string, first, need uint64) appendonly.LogOptions {
+		return appendonly.LogOptions{
 			FS: o.FS, Dir: dir(o.Dir, name), OldDir: dir(o.OldDir, name), First: first, Need: need,
 			SegmentBytes: o.SegmentBytes, Notice: o.Notice,
 		}
@@ -135,18 +135,18 @@ func (l *Log) open(o Options) (err error) {
 	if err = l.recorded.find(); err != nil {
 		return err
 	}
-	l.roots, err = history.OpenLog(roots)
+	l.roots, err = appendonly.OpenLog(roots)
 	return err
 }
 
 // keysOf emits the keys of an entry.
 type keysOf func(number uint64, entry []byte, emit func(key, value []byte)) error
 
-func openPart(lo history.LogOptions, o Options, keys keysOf) (p part, err error) {
-	if p.log, err = history.OpenLog(lo); err != nil {
+func openPart(lo appendonly.LogOptions, o Options, keys keysOf) (p part, err error) {
+	if p.log, err = appendonly.OpenLog(lo); err != nil {
 		return p, err
 	}
-	if p.index, err = history.OpenIndex(history.IndexOptions{
+	if p.index, err = appendonly.OpenIndex(appendonly.IndexOptions{
 		FS: o.FS, Dir: lo.Dir, Log: p.log, Keys: keys, MemoryBytes: o.IndexBytes, Notice: o.Notice,
 	}); err != nil {
 		return p, err
@@ -232,7 +232,7 @@ func (l *Log) place(number inter.BlockNumber) (*part, uint64) {
 func (l *Log) Block(number inter.BlockNumber) (*Block, error) {
 	p, at := l.place(number)
 	entry, err := p.log.Read(at, nil)
-	if errors.Is(err, history.ErrNoEntry) {
+	if errors.Is(err, appendonly.ErrNoEntry) {
 		return l.Recorded(number)
 	}
 	b := new(Block)
@@ -252,7 +252,7 @@ func (l *Log) Root(number inter.BlockNumber) (root [32]byte, ok bool, err error)
 		return root, false, nil
 	}
 	entry, err := l.roots.Read(uint64(number), nil)
-	if errors.Is(err, history.ErrNoEntry) {
+	if errors.Is(err, appendonly.ErrNoEntry) {
 		return root, false, nil
 	}
 	if err == nil && len(entry) != len(root) {
@@ -264,8 +264,8 @@ func (l *Log) Root(number inter.BlockNumber) (root [32]byte, ok bool, err error)
 	return [32]byte(entry), true, nil
 }
 
-func (l *Log) logs() []*history.Log {
-	return []*history.Log{l.own.log, l.brought.log, l.recorded.log, l.roots}
+func (l *Log) logs() []*appendonly.Log {
+	return []*appendonly.Log{l.own.log, l.brought.log, l.recorded.log, l.roots}
 }
 
 // Sync makes durable what was appended.
@@ -329,7 +329,7 @@ type Stats struct {
 	LogBytes int64 // of the logs' files, written once
 	// Index is of the chain's own blocks, Brought of those of the genesis, Recorded of those
 	// that came as records.
-	Index, Brought, Recorded history.IndexStats
+	Index, Brought, Recorded appendonly.IndexStats
 }
 
 // Stats may be called by any goroutine.

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/conformance"
+	"tarn/internal/refimpl"
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
 	"tarn/store/engine"
@@ -50,7 +50,7 @@ var demanded = []string{
 // TestGoOperasServiceTakesTheSameRecords gives random votes and records, right and wrong ones, to
 // go-opera's service and to a chain that begin with the same genesis.
 func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
-	program := conformance.Start(t, "../../conformance/llr")
+	program := refimpl.Start(t, "../../refimpl/llr")
 	first := *fillSeed
 	if first == 0 {
 		first = rand.Uint64N(1 << 40)
@@ -77,7 +77,7 @@ func TestGoOperasServiceTakesTheSameRecords(t *testing.T) {
 type contest struct {
 	*world
 	t     *testing.T
-	judge *conformance.Program
+	judge *refimpl.Program
 	seed  uint64
 	dir   string
 	at    chainFolder
@@ -96,7 +96,7 @@ type sentVotes struct {
 	raw  []byte
 }
 
-func newContest(t *testing.T, program *conformance.Program, seed uint64, kinds map[string]int) *contest {
+func newContest(t *testing.T, program *refimpl.Program, seed uint64, kinds map[string]int) *contest {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	validators := 1 + r.IntN(4)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tarn/history"
+	"tarn/appendonly"
 	"tarn/opera/blocklog"
 	"tarn/opera/eventlog"
 	"tarn/opera/inter"
@@ -71,7 +71,7 @@ func (h *History) GiveUp() error {
 	if h.o.OldDir == "" {
 		return nil
 	}
-	return history.Unpair(h.o.FS, h.o.Dir, h.o.OldDir)
+	return appendonly.Unpair(h.o.FS, h.o.Dir, h.o.OldDir)
 }
 
 // Sync makes durable what was appended so far. It is what the engine of the chain's store
@@ -165,9 +165,9 @@ func (h *History) open(at counted, head inter.BlockNumber) (*logs, error) {
 // moved before.
 func (h *History) pair() (other string, err error) {
 	if h.o.OldDir != "" {
-		return h.o.OldDir, history.Pair(h.o.FS, h.o.Dir, h.o.OldDir)
+		return h.o.OldDir, appendonly.Pair(h.o.FS, h.o.Dir, h.o.OldDir)
 	}
-	return history.Paired(h.o.FS, h.o.Dir)
+	return appendonly.Paired(h.o.FS, h.o.Dir)
 }
 
 // openLogs opens the logs; where it fails, some of them are open. Blocks, roots and states that the
@@ -186,12 +186,12 @@ func (h *History) openLogs(l *logs, at counted, head inter.BlockNumber) (err err
 		return err
 	}
 	l.states, err = state.OpenArchive(state.ArchiveOptions{
-		Log: history.LogOptions{
+		Log: appendonly.LogOptions{
 			FS: h.o.FS, Dir: h.dir("states"), OldDir: h.oldDir("states"), First: uint64(at.First), Need: uint64(head) +
 				1, Spare: true,
 			SegmentBytes: h.o.SegmentBytes, Notice: h.o.Notice,
 		},
-		Index: history.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},
+		Index: appendonly.IndexOptions{FS: h.o.FS, Dir: h.dir("states"), Notice: h.o.Notice},
 	})
 	return err
 }

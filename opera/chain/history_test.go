@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tarn/history"
+	"tarn/appendonly"
 	"tarn/store/vfs/errorfs"
 	"tarn/store/vfs/memfs"
 )
@@ -72,7 +72,7 @@ func TestFinishedFilesMoveToTheOtherFolder(t *testing.T) {
 		t.Errorf("without the other folder: %v", err)
 	}
 	s.history.o.OldDir, s.history.o.Dir = "/old", "/second"
-	if _, err := Open(Options{Store: s, History: s.history}); !errors.Is(err, history.ErrOther) {
+	if _, err := Open(Options{Store: s, History: s.history}); !errors.Is(err, appendonly.ErrOther) {
 		t.Errorf("the folder of another chain: %v", err)
 	}
 	s.history.o.Dir = "/history"

@@ -4,8 +4,8 @@ import (
 	"os"
 	"testing"
 
-	"tarn/internal/conformance"
 	"tarn/internal/plantedfault"
+	"tarn/internal/refimpl"
 )
 
 // faults are pieces of the source, each with what it is changed into.
@@ -51,7 +51,7 @@ var faults = []plantedfault.Fault{
 // that a test of votes and records fails, and that none fails without.
 func TestPlantedFaultsOfRecordsAreCaught(t *testing.T) {
 	if os.Getenv("TARN_PLANTED") != "" {
-		conformance.Build(t, "../../conformance/llr")
+		refimpl.Build(t, "../../refimpl/llr")
 	}
 	plantedfault.Test(t, faults, "-run=Record|Decided|WasShown", "-fill.worlds=12")
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/opera/oracle"
+	"tarn/opera/difftest"
 )
 
 var home = Environment{Home: "/operator"}
@@ -81,7 +81,7 @@ func TestEveryFlagOfGoOperaIsKnownWithItsDefault(t *testing.T) {
 
 // The list of flags is what a real go-opera prints.
 func TestTheListOfFlagsIsGoOperas(t *testing.T) {
-	peer, err := oracle.Judge(t.Context())
+	peer, err := difftest.Judge(t.Context())
 	if err != nil {
 		t.Skip(err)
 	}

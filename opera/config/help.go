@@ -5,15 +5,15 @@ import (
 	"io"
 	"strings"
 
-	"tarn/internal/synopsis"
+	"tarn/internal/docflags"
 )
 
 // Synopsis is the flags for whoever lists them.
-func Synopsis(env Environment) []synopsis.Option {
-	var all []synopsis.Option
+func Synopsis(env Environment) []docflags.Option {
+	var all []docflags.Option
 	for _, g := range groups(defaults(env.Home), new(line)) {
 		for _, f := range g.flags {
-			o := synopsis.Option{Name: f.Name, Default: f.value.show, Help: f.description()}
+			o := docflags.Option{Name: f.Name, Default: f.value.show, Help: f.description()}
 			switch {
 			case f.Name == "help":
 				o.Short = "h"

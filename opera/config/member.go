@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
 	"tarn/fleet/natsserver"
 	"tarn/fleet/stream"
 )
 
 // Member is a process's part in a fleet, nil for none. The error says all that is wrong.
-func (c *Config) Member(replica bool) (*member.Options, error) {
+func (c *Config) Member(replica bool) (*fleetnode.Options, error) {
 	f := &c.Tarn.Fleet
 	if len(f.Servers) == 0 && !f.Embedded && !replica {
 		for _, o := range [][2]string{
@@ -24,7 +24,7 @@ func (c *Config) Member(replica bool) (*member.Options, error) {
 		}
 		return nil, nil
 	}
-	o := &member.Options{
+	o := &fleetnode.Options{
 		Stream: stream.Options{
 			Servers: f.Servers, Name: f.Name, Credentials: f.Credentials, NKey: f.NKey, User: f.User, Password: f.Password,
 			CA: f.CA, Cert: f.Cert, Key: f.Key, Copies: f.Copies, KeepFor: f.KeepFor, KeepBytes: int64(f.KeepMB) << 20,

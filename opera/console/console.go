@@ -24,7 +24,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"tarn/internal/web3js"
-	"tarn/opera/terminal"
+	"tarn/opera/prompt"
 )
 
 //go:embed modules.js
@@ -35,7 +35,7 @@ type Options struct {
 	Client *rpc.Client
 	Out    io.Writer
 	// Terminal returns whom to ask. It is called when there is a question.
-	Terminal func() *terminal.Terminal
+	Terminal func() *prompt.Terminal
 	// Scripts is the folder of scripts that are named without one.
 	Scripts string
 	// History is the file of what was typed.

@@ -14,7 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/opera/terminal"
+	"tarn/opera/prompt"
 )
 
 // The node of these tests answers the same always.
@@ -74,9 +74,9 @@ func talk(t *testing.T, input string) (*Console, *bytes.Buffer) {
 	client := rpc.DialInProc(server)
 	var out bytes.Buffer
 	dir := t.TempDir()
-	asked, end := terminal.Open(strings.NewReader(input), &out)
+	asked, end := prompt.Open(strings.NewReader(input), &out)
 	c, err := New(t.Context(), Options{
-		Client: client, Out: &out, Terminal: func() *terminal.Terminal { return asked }, Scripts: dir,
+		Client: client, Out: &out, Terminal: func() *prompt.Terminal { return asked }, Scripts: dir,
 		History: filepath.Join(dir, "keys", "history"),
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"tarn/opera/terminal"
+	"tarn/opera/prompt"
 	"tarn/store/vfs"
 )
 
@@ -75,12 +75,12 @@ func (c *Console) Interactive(ctx context.Context) error {
 	t.Complete(c.complete)
 	var input string
 	for {
-		typed, err := line(ctx, t, prompt(input))
+		typed, err := line(ctx, t, promptText(input))
 		switch {
-		case errors.Is(err, terminal.ErrAborted):
+		case errors.Is(err, prompt.ErrAborted):
 			input = "" // Ctrl-C drops what was begun
 			continue
-		case errors.Is(err, terminal.ErrStopped):
+		case errors.Is(err, prompt.ErrStopped):
 			fmt.Fprintln(c.o.Out, "caught interrupt, exiting")
 			return c.keep()
 		case err != nil, openBrackets(input) <= 0 && exits.MatchString(typed):
@@ -100,14 +100,14 @@ func (c *Console) Interactive(ctx context.Context) error {
 }
 
 // line asks for a line, which a signal ends where there is no terminal to press Ctrl-C at.
-func line(ctx context.Context, t *terminal.Terminal, prompt string) (string, error) {
+func line(ctx context.Context, t *prompt.Terminal, text string) (string, error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	return t.Line(ctx, prompt)
+	return t.Line(ctx, text)
 }
 
-// prompt shows how many brackets are open.
-func prompt(input string) string {
+// promptText shows how many brackets are open.
+func promptText(input string) string {
 	if n := openBrackets(input); n > 0 {
 		return strings.Repeat(".", 3*n) + " "
 	}
@@ -139,7 +139,7 @@ func openBrackets(input string) (n int) {
 }
 
 // remember notes what was typed.
-func (c *Console) remember(t *terminal.Terminal, input string) {
+func (c *Console) remember(t *prompt.Terminal, input string) {
 	text := strings.TrimSpace(input)
 	if strings.HasPrefix(input, " ") || secrets.MatchString(input) ||
 		len(c.typed) > 0 && c.typed[len(c.typed)-1] == text {

@@ -8,11 +8,11 @@ import (
 	"os/exec"
 	"testing"
 
-	"tarn/internal/conformance"
+	"tarn/internal/refimpl"
 )
 
-// lachesisBase is the program of conformance/lachesis.
-func lachesisBase(t testing.TB) string { return conformance.Build(t, "../../conformance/lachesis") }
+// lachesisBase is the program of refimpl/lachesis.
+func lachesisBase(t testing.TB) string { return refimpl.Build(t, "../../refimpl/lachesis") }
 
 // ask gives the program lines, and returns a reader of its answers.
 func ask(t testing.TB, program string, lines io.Reader) *bufio.Scanner {

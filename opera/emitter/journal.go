@@ -9,7 +9,7 @@ import (
 
 	"tarn/opera/inter"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // journal is the file of the last own events: of each its id, then the event itself, as it
@@ -35,7 +35,7 @@ type journal struct {
 	before entry    // of the one before it
 
 	tornFrom, tornTo int64 // of a record that was being written when a crash came
-	removed          logtail.Removed
+	removed          torntail.Removed
 }
 
 // openJournal reads the file, if there is one, and makes durable what it read: whoever wrote
@@ -57,7 +57,7 @@ func openJournal(files vfs.FS, path string, settle func() error) (*journal, erro
 	}
 	err = j.read(f)
 	if err == nil && j.tornTo > 0 { // the next record is written over it
-		j.removed, err = logtail.Keep(files, f, path, j.tornFrom, j.tornTo)
+		j.removed, err = torntail.Keep(files, f, path, j.tornFrom, j.tornTo)
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return nil, fmt.Errorf("read the last own events from %s: %w", path, err)

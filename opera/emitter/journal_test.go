@@ -11,9 +11,9 @@ import (
 	"tarn/opera/inter"
 	"tarn/store/vfs"
 	"tarn/store/vfs/errorfs"
-	"tarn/store/vfs/logtail"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
+	"tarn/store/vfs/torntail"
 )
 
 func nothing() error { return nil }
@@ -290,7 +290,7 @@ func TestDamageNeverTakesEventsInSilence(t *testing.T) {
 		files := memfs.New()
 		files.Put("/last", memfs.NewBlob(file))
 		again, err := openJournal(files, "/last", nothing)
-		if damage := new(logtail.Damage); err != nil {
+		if damage := new(torntail.Damage); err != nil {
 			if !errors.As(err, &damage) || damage.Path != "/last" || damage.Remedy == "" {
 				t.Fatalf("seed %d, round %d: %v", s, round, err)
 			}

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tarn/internal/conformance"
+	"tarn/internal/refimpl"
 	"tarn/opera/dag"
 	"tarn/opera/inter"
 )
@@ -18,7 +18,7 @@ var judged = flag.Int("emitter.judged", 40,
 // TestLachesisBaseFindsEventsWorthAsMuch compares, for random graphs of events,
 // what an event of validator 1 is worth, by both ways to say so; and orders of validators.
 func TestLachesisBaseFindsEventsWorthAsMuch(t *testing.T) {
-	originals := conformance.Start(t, "../../conformance/lachesis")
+	originals := refimpl.Start(t, "../../refimpl/lachesis")
 	var questions, ours []string
 	for seed := range uint64(*judged) {
 		q, a := judgedGraph(t, seed)

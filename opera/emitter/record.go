@@ -10,7 +10,7 @@ import (
 
 	"tarn/opera/inter"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // The journal's file: a header, then two halves with records, each at a multiple of a sector.
@@ -212,7 +212,7 @@ func (j *journal) readHalf(file []byte, from, size int64) (all []entry) {
 // isLast checks that there is no record later than the last one that was read. Each is durable
 // before the next is written, so a crash tears only the last one.
 func (j *journal) isLast(file []byte) error {
-	later := logtail.Records{
+	later := torntail.Records{
 		Align: vfs.Sector,
 		Head:  recordHead,
 		Parse: func(head []byte) (int64, uint32, bool) {
@@ -226,8 +226,8 @@ func (j *journal) isLast(file []byte) error {
 			}
 		},
 	}
-	end := logtail.End{
-		Path: j.path, Whole: j.last.end, Size: max(int64(len(file)), j.last.end+1), Durable: logtail.Unnoted,
+	end := torntail.End{
+		Path: j.path, Whole: j.last.end, Size: max(int64(len(file)), j.last.end+1), Durable: torntail.Unnoted,
 		Remedy: "put the file back from a copy; without one, run the node without the validator until it is at the " +
 			"head and has its own last event from its peers, then rename the file",
 		Behind: func(int64) (at int64, found bool, err error) { // in either half

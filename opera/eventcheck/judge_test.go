@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/conformance"
+	"tarn/internal/refimpl"
 	"tarn/opera/inter"
 )
 
@@ -401,7 +401,7 @@ func mutate(random *rand.Rand, v reflect.Value) {
 // TestGoOperaChecksTheSame lets go-opera check random events, and compares what each of its
 // checks says with what ours does.
 func TestGoOperaChecksTheSame(t *testing.T) {
-	original := conformance.Start(t, "../../conformance/opera")
+	original := refimpl.Start(t, "../../refimpl/opera")
 	said := map[string]int{}
 	for i := range *judgedFlag {
 		seed := *seedFlag + uint64(i)

@@ -12,7 +12,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/history"
+	"tarn/appendonly"
 	"tarn/opera/inter"
 	"tarn/store/vfs"
 )
@@ -32,8 +32,8 @@ type Options struct {
 
 // Log is the events. Their numbers begin with 0.
 type Log struct {
-	log   *history.Log
-	index *history.Index
+	log   *appendonly.Log
+	index *appendonly.Index
 }
 
 // An entry is an event's id and then the event as it travels. The index has the first
@@ -49,13 +49,13 @@ const indexBytes = 4 << 20
 
 // Open opens the log, or makes one.
 func Open(o Options) (*Log, error) {
-	log, err := history.OpenLog(history.LogOptions{
+	log, err := appendonly.OpenLog(appendonly.LogOptions{
 		FS: o.FS, Dir: o.Dir, OldDir: o.OldDir, Need: o.Need, SegmentBytes: o.SegmentBytes, Notice: o.Notice,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the log of events: %w", err)
 	}
-	index, err := history.OpenIndex(history.IndexOptions{
+	index, err := appendonly.OpenIndex(appendonly.IndexOptions{
 		FS: o.FS, Dir: o.Dir, Log: log, Keys: keys, MemoryBytes: indexBytes, Notice: o.Notice,
 	})
 	if err != nil {
@@ -171,7 +171,7 @@ func (l *Log) Verify(report func(error), read func(bytes int64) error) error {
 // Stats are the log's figures.
 type Stats struct {
 	LogBytes int64 // of the log's files, written once
-	Index    history.IndexStats
+	Index    appendonly.IndexStats
 }
 
 // Stats may be called by any goroutine.

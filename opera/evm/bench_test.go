@@ -9,7 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"tarn/opera/evm/evmtest"
+	"tarn/opera/evm/evmfuzz"
 	"tarn/opera/inter"
 	"tarn/opera/state"
 )
@@ -18,7 +18,7 @@ import (
 // the amount after a selector, finds both balances by the hash of the account and a slot,
 // checks the sender's, writes both and logs the transfer.
 func token() []byte {
-	p := &evmtest.Programmer{}
+	p := &evmfuzz.Programmer{}
 	balance := func(account func()) { // pushes the slot of an account's balance
 		account()
 		p.Op(vm.PUSH1, 0, vm.MSTORE, vm.PUSH1, 0, vm.PUSH1, 32, vm.MSTORE, vm.PUSH1, 64, vm.PUSH1, 0, vm.KECCAK256)

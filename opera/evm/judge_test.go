@@ -11,13 +11,13 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
-	originals "tarn/internal/conformance"
+	originals "tarn/internal/refimpl"
 )
 
-// processor is the program of conformance/evm.
-func processor(t testing.TB) string { return originals.Build(t, "../../conformance/evm") }
+// processor is the program of refimpl/evm.
+func processor(t testing.TB) string { return originals.Build(t, "../../refimpl/evm") }
 
-// The judge's words, see conformance/evm.
+// The judge's words, see refimpl/evm.
 type (
 	judgeAccount struct {
 		Balance *hexutil.Big                `json:"balance"`

@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"tarn/opera/evm/evmtest"
+	"tarn/opera/evm/evmfuzz"
 	"tarn/opera/inter"
 	"tarn/opera/state"
 )
@@ -52,7 +52,7 @@ func (s *scene) has(address common.Address, code []byte) *account {
 // through is a contract that passes its input on by a kind of call, with all gas and no
 // value, and keeps whether that succeeded in slot 0.
 func through(kind vm.OpCode, to common.Address) []byte {
-	p := &evmtest.Programmer{}
+	p := &evmfuzz.Programmer{}
 	p.Op(vm.CALLDATASIZE, vm.PUSH1, 0, vm.PUSH1, 0, vm.CALLDATACOPY, vm.PUSH1, 0, vm.PUSH1, 0,
 		vm.CALLDATASIZE, vm.PUSH1, 0)
 	if kind == vm.CALL || kind == vm.CALLCODE {

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"tarn/opera/evm/evmtest"
+	"tarn/opera/evm/evmfuzz"
 	"tarn/opera/inter"
 )
 
@@ -23,7 +23,7 @@ const network = 0xfa3
 
 // scene is a random state, and random blocks on it.
 type scene struct {
-	*evmtest.Programmer
+	*evmfuzz.Programmer
 	upgrades []inter.UpgradeHeight
 	ids      []inter.EventID // of the blocks before the first
 	state    *memory
@@ -41,7 +41,7 @@ type sceneBlock struct {
 
 func newScene(seed uint64) *scene {
 	rng := rand.New(rand.NewPCG(seed, 0x0be7a))
-	s := &scene{Programmer: &evmtest.Programmer{Rand: rng, Writer: WriterAddress}, state: newMemory()}
+	s := &scene{Programmer: &evmfuzz.Programmer{Rand: rng, Writer: WriterAddress}, state: newMemory()}
 	for i := range 5 {
 		key, err := crypto.ToECDSA(common.LeftPadBytes([]byte{1, byte(i)}, 32))
 		if err != nil {
@@ -138,7 +138,7 @@ func (s *scene) contracts() {
 		a.balance.SetUint64(uint64(s.IntN(3) * 1000))
 		a.code = s.Part(3+s.IntN(14), false)
 		if address == DriverAddress {
-			w := evmtest.Programmer{Rand: s.Rand, Writer: WriterAddress, Pool: s.Pool, Key: s.Key}
+			w := evmfuzz.Programmer{Rand: s.Rand, Writer: WriterAddress, Pool: s.Pool, Key: s.Key}
 			for range 2 {
 				w.Write()
 			}

@@ -13,13 +13,13 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 
-	"tarn/opera/evm/evmtest"
+	"tarn/opera/evm/evmfuzz"
 	"tarn/opera/state"
 )
 
 // pays calls an account with a value and keeps the result + 2 in a slot.
 func pays(to common.Address, value, slot byte) []byte {
-	p := &evmtest.Programmer{}
+	p := &evmfuzz.Programmer{}
 	p.Op(vm.PUSH1, 0, vm.PUSH1, 0, vm.PUSH1, 0, vm.PUSH1, 0, vm.PUSH1, vm.OpCode(value))
 	p.Push(to[:])
 	p.Op(vm.GAS, vm.CALL, vm.PUSH1, 2, vm.ADD, vm.PUSH1, vm.OpCode(slot), vm.SSTORE)

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/conformance"
+	"tarn/internal/refimpl"
 	"tarn/opera/inter/cser"
 )
 
@@ -24,7 +24,7 @@ var (
 	judgedFlag = flag.Int("inter.judged", 1000, "random and damaged values of each kind that go-opera judges")
 )
 
-// answers say what we make of an encoding, in the words of conformance/opera.
+// answers say what we make of an encoding, in the words of refimpl/opera.
 var answers = map[string]func(raw []byte) (string, error){
 	"event": func(raw []byte) (string, error) {
 		p, err := DecodePayload(raw)
@@ -96,7 +96,7 @@ func again(v any) string { return sum(rlp.EncodeToBytes(v)) }
 // TestGoOperaAgrees makes random values of each kind, damages their encodings, and compares
 // what go-opera and this package make of them: whether they are accepted, and all hashes.
 func TestGoOperaAgrees(t *testing.T) {
-	original := conformance.Start(t, "../../conformance/opera")
+	original := refimpl.Start(t, "../../refimpl/opera")
 	for _, kind := range []string{"event", "proofs", "bvs", "ev", "block", "epoch", "pack", "rules", "heights"} {
 		t.Run(kind, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(*seedFlag, uint64(len(kind))))
@@ -128,7 +128,7 @@ func TestGoOperaAgrees(t *testing.T) {
 
 // TestGoOperaMergesTheSameChanges compares rules after random changes.
 func TestGoOperaMergesTheSameChanges(t *testing.T) {
-	original := conformance.Start(t, "../../conformance/opera")
+	original := refimpl.Start(t, "../../refimpl/opera")
 	random := rand.New(rand.NewPCG(*seedFlag, 0))
 	var questions []string
 	var rules []Rules

@@ -13,7 +13,7 @@ import (
 
 	"tarn/opera/config"
 	"tarn/opera/keyfiles"
-	"tarn/opera/terminal"
+	"tarn/opera/prompt"
 )
 
 // keyring is the folder of keys, and who is asked for their passwords.
@@ -23,7 +23,7 @@ type keyring struct {
 	out io.Writer
 	log *slog.Logger
 
-	asked *terminal.Terminal // once somebody was asked
+	asked *prompt.Terminal // once somebody was asked
 	leave func() error
 }
 
@@ -40,9 +40,9 @@ func (k *keyring) open(passwords []string) (*keyfiles.Wallet, error) {
 }
 
 // terminal returns where whoever started the command is asked.
-func (k *keyring) terminal() *terminal.Terminal {
+func (k *keyring) terminal() *prompt.Terminal {
 	if k.asked == nil {
-		k.asked, k.leave = terminal.Open(k.in, k.out)
+		k.asked, k.leave = prompt.Open(k.in, k.out)
 	}
 	return k.asked
 }

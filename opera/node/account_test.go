@@ -16,9 +16,9 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/internal/exit"
+	"tarn/opera/difftest"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
-	"tarn/opera/oracle"
 )
 
 // answered is how a command ended.
@@ -60,7 +60,7 @@ func ourAnswer(t *testing.T, dir, input string, args ...string) answered {
 }
 
 // theirAnswer runs a command of go-opera's.
-func theirAnswer(t *testing.T, peer *oracle.Peer, dir, input string, args ...string) answered {
+func theirAnswer(t *testing.T, peer *difftest.Peer, dir, input string, args ...string) answered {
 	t.Helper()
 	var out, said bytes.Buffer
 	c := peer.Command(t.Context(), args...)
@@ -93,8 +93,8 @@ func files(t *testing.T, dir string) (list []string) {
 // Each command about keys says and leaves what go-opera's does, whichever of the two made
 // the keys that it finds.
 func TestCommandsAboutKeysAreGoOperas(t *testing.T) {
-	peer, err := oracle.Judge(t.Context())
-	if errors.Is(err, oracle.ErrNoPeer) {
+	peer, err := difftest.Judge(t.Context())
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -169,8 +169,8 @@ func TestCommandsAboutKeysAreGoOperas(t *testing.T) {
 
 // A node that unlocks accounts asks, says and ends as go-opera's.
 func TestUnlockingAccountsIsGoOperas(t *testing.T) {
-	peer, err := oracle.Judge(t.Context())
-	if errors.Is(err, oracle.ErrNoPeer) {
+	peer, err := difftest.Judge(t.Context())
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	gethlog "github.com/ethereum/go-ethereum/log"
 	"github.com/spf13/cobra"
 
-	"tarn/dashboard"
+	"tarn/housekeeping"
+	"tarn/httpserver"
+	"tarn/internal/docflags"
 	"tarn/internal/exit"
 	"tarn/internal/hostlimits"
-	"tarn/internal/synopsis"
+	"tarn/internal/sdnotify"
 	"tarn/internal/tty"
-	"tarn/lifecycle"
+	"tarn/livepage"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
-	"tarn/serve"
-	"tarn/serve/systemd"
 	"tarn/store/engine"
 )
 
@@ -120,7 +120,7 @@ func newCommand(short, build string, replica bool) *cobra.Command {
 		},
 	}
 	c.ValidArgsFunction = nextWords
-	synopsis.Add(c, config.Synopsis(config.Environment{Home: "~"}))
+	docflags.Add(c, config.Synopsis(config.Environment{Home: "~"}))
 	return c
 }
 
@@ -249,7 +249,7 @@ func list(w io.Writer, all []action) error {
 // openLog makes the log, in go-opera's form.
 func (l *invocation) openLog() error {
 	out := l.err
-	live := lifecycle.NewLive(l.err)
+	live := housekeeping.NewLive(l.err)
 	if live != nil {
 		out = live
 	}
@@ -301,7 +301,7 @@ func (l *invocation) arguments(least, most int) error {
 func (l *invocation) options() (Options, error) {
 	t := &l.Tarn
 	o := Options{
-		Manager: systemd.FromEnvironment(),
+		Manager: sdnotify.FromEnvironment(),
 		Dir:     l.Node.DataDir, Log: l.log, Recovery: t.Recovery, ExitAge: l.Run.ExitAge, ExitEpoch: l.Run.ExitEpoch,
 		MinFree: t.MinFreeDiskMB << 20,
 		History: chain.HistoryOptions{OldDir: t.HistoryDir, States: t.States},
@@ -314,11 +314,11 @@ func (l *invocation) options() (Options, error) {
 	}
 	var errs []error
 	if l.Run.Dashboard != "" {
-		if err := dashboard.CheckAddress(l.Run.Dashboard); err != nil {
+		if err := livepage.CheckAddress(l.Run.Dashboard); err != nil {
 			errs = append(errs, fmt.Errorf("--dashboard.addr: %w", err))
 		}
 	}
-	if _, err := serve.ParseTrusted(t.Trusted); err != nil {
+	if _, err := httpserver.ParseTrusted(t.Trusted); err != nil {
 		errs = append(errs, fmt.Errorf("--http.trusted: %w", err))
 	}
 	if t.Engine != "" {
@@ -339,10 +339,10 @@ func (l *invocation) options() (Options, error) {
 }
 
 // trustedAddresses are the addresses whose clients have no share of their own. The options were looked at.
-func (s *services) trustedAddresses() serve.Trusted {
-	all, err := serve.ParseTrusted(s.Tarn.Trusted)
+func (s *services) trustedAddresses() httpserver.Trusted {
+	all, err := httpserver.ParseTrusted(s.Tarn.Trusted)
 	if err != nil {
-		return serve.Trusted{}
+		return httpserver.Trusted{}
 	}
 	return all
 }
@@ -350,7 +350,7 @@ func (s *services) trustedAddresses() serve.Trusted {
 // limitHeap keeps Go's heap within its share of what the machine, or the container, has. The
 // engine is "" while nobody knows.
 func limitHeap(kind engine.Kind) {
-	m := lifecycle.ShareMemory(hostlimits.ReadMemory())
+	m := housekeeping.ShareMemory(hostlimits.ReadMemory())
 	if kind != "" && kind != engine.Page {
 		m.Library()
 	}

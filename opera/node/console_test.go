@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/opera/oracle"
+	"tarn/opera/difftest"
 )
 
 // frames are where in which text an error happened: the texts are of other versions.
@@ -16,14 +16,14 @@ var frames = regexp.MustCompile(`\n\tat .*| at (web3\.js|native|modules\.js).*`)
 
 // Both consoles print the same of the same node.
 func TestTheConsolePrintsWhatGoOperasDoes(t *testing.T) {
-	peer, err := oracle.Judge(t.Context())
-	if errors.Is(err, oracle.ErrNoPeer) {
+	peer, err := difftest.Judge(t.Context())
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	node, err := peer.Start(t.Context(), oracle.Config{Dir: filepath.Join(t.TempDir(), "peer"), Validators: 1})
+	node, err := peer.Start(t.Context(), difftest.Config{Dir: filepath.Join(t.TempDir(), "peer"), Validators: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

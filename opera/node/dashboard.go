@@ -8,7 +8,7 @@ import (
 
 	library "github.com/ethereum/go-ethereum/metrics"
 
-	"tarn/dashboard"
+	"tarn/livepage"
 	"tarn/nodemetrics"
 )
 
@@ -34,9 +34,9 @@ func (s *services) openDashboard(m *metrics) (end func() error, err error) {
 	}
 	collectLibrary() // bytes of peers, requests
 	v := &shown{m: m, watch: m.nodeMetrics.Watch()}
-	o := dashboard.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(),
+	o := livepage.Options{Title: "opera " + m.network, Version: s.build, Read: v.read, Panels: v.panels(),
 		Figures: v.figures(), Trusted: s.trustedAddresses(), Log: s.log}
-	d, err := dashboard.Open(context.Background(), s.Run.Dashboard, o)
+	d, err := livepage.Open(context.Background(), s.Run.Dashboard, o)
 	if err != nil {
 		return nil, fmt.Errorf("--dashboard.addr: %w", err)
 	}
@@ -101,61 +101,61 @@ func (v *shown) time(i int) func() float64 {
 	}
 }
 
-func (v *shown) panels() []dashboard.Panel {
+func (v *shown) panels() []livepage.Panel {
 	list := append(v.watch.Disk(), v.watch.Memory()...)
 	list = append(list, v.watch.Processor()...)
-	rate := func(name string, scale float64, f func() float64) dashboard.Series {
-		return dashboard.Series{Name: name, Rate: true, Scale: scale, Value: f}
+	rate := func(name string, scale float64, f func() float64) livepage.Series {
+		return livepage.Series{Name: name, Rate: true, Scale: scale, Value: f}
 	}
 	const chain, net, api = "Chain", "Net", "API"
 	made := &v.m.made
 	return append(list,
-		dashboard.Panel{Group: chain, Title: "Age of the newest block", Unit: dashboard.Seconds,
+		livepage.Panel{Group: chain, Title: "Age of the newest block", Unit: livepage.Seconds,
 			Help: "A network without transactions makes few blocks.",
-			Series: []dashboard.Series{{Name: "age", Value: v.headGauge(func() float64 {
+			Series: []livepage.Series{{Name: "age", Value: v.headGauge(func() float64 {
 				return time.Since(v.at.at).Seconds()
 			})}}},
-		dashboard.Panel{Group: chain, Title: "Transactions and blocks", Unit: dashboard.PerSecond,
-			Series: []dashboard.Series{
+		livepage.Panel{Group: chain, Title: "Transactions and blocks", Unit: livepage.PerSecond,
+			Series: []livepage.Series{
 				rate("transactions", 0, func() float64 { return float64(made.txs.Load()) }),
 				rate("blocks", 0, func() float64 { return float64(made.blocks.Load()) }),
 				rate("skipped transactions", 0, func() float64 { return float64(made.skipped.Load()) }),
 			}},
-		dashboard.Panel{Group: chain, Title: "Gas", Unit: dashboard.PerSecond,
-			Series: []dashboard.Series{rate("gas", 0, func() float64 { return float64(made.gas.Load()) })}},
-		dashboard.Panel{Group: chain, Title: "Transactions that wait", Unit: dashboard.Count,
-			Series: []dashboard.Series{
+		livepage.Panel{Group: chain, Title: "Gas", Unit: livepage.PerSecond,
+			Series: []livepage.Series{rate("gas", 0, func() float64 { return float64(made.gas.Load()) })}},
+		livepage.Panel{Group: chain, Title: "Transactions that wait", Unit: livepage.Count,
+			Series: []livepage.Series{
 				{Name: "can be executed", Value: func() float64 { return float64(v.pending) }},
 				{Name: "wait for others", Value: func() float64 { return float64(v.queued) }},
 			}},
-		dashboard.Panel{Group: net, Title: "From and to peers", Unit: dashboard.BitsSecond, Series: []dashboard.Series{
+		livepage.Panel{Group: net, Title: "From and to peers", Unit: livepage.BitsSecond, Series: []livepage.Series{
 			rate("in", 8, func() float64 { return v.in }), rate("out", 8, func() float64 { return v.out }),
 		}},
-		dashboard.Panel{Group: net, Title: "Peers", Unit: dashboard.Count,
-			Series: []dashboard.Series{{Name: "peers", Value: func() float64 { return float64(v.peers) }}}},
-		dashboard.Panel{Group: api, Title: "Requests", Unit: dashboard.PerSecond, Series: []dashboard.Series{
+		livepage.Panel{Group: net, Title: "Peers", Unit: livepage.Count,
+			Series: []livepage.Series{{Name: "peers", Value: func() float64 { return float64(v.peers) }}}},
+		livepage.Panel{Group: api, Title: "Requests", Unit: livepage.PerSecond, Series: []livepage.Series{
 			rate("all", 0, func() float64 { return v.calls }), rate("failed", 0, func() float64 { return v.failures }),
 		}},
-		dashboard.Panel{Group: api, Title: "Time for an answer", Unit: dashboard.Seconds,
-			Help: "Of the last requests, as go-ethereum's library samples them.", Series: []dashboard.Series{
+		livepage.Panel{Group: api, Title: "Time for an answer", Unit: livepage.Seconds,
+			Help: "Of the last requests, as go-ethereum's library samples them.", Series: []livepage.Series{
 				{Name: "median", Value: v.time(0)}, {Name: "99 %", Value: v.time(1)},
 				{Name: "longest", Value: v.time(2)},
 			}},
 	)
 }
 
-func (v *shown) figures() []dashboard.Figure {
+func (v *shown) figures() []livepage.Figure {
 	const group = "Chain"
 	return append(v.watch.Figures(),
-		dashboard.Figure{Group: group, Title: "Newest block", Unit: dashboard.Count,
+		livepage.Figure{Group: group, Title: "Newest block", Unit: livepage.Count,
 			Value: v.headGauge(func() float64 { return float64(v.at.block) })},
-		dashboard.Figure{Group: group, Title: "Epoch", Unit: dashboard.Count,
+		livepage.Figure{Group: group, Title: "Epoch", Unit: livepage.Count,
 			Value: v.headGauge(func() float64 { return float64(v.at.epoch) })},
-		dashboard.Figure{Group: group, Title: "Behind its peers", Unit: dashboard.Count,
+		livepage.Figure{Group: group, Title: "Behind its peers", Unit: livepage.Count,
 			Help: "Blocks; peers claim them", Value: v.headGauge(func() float64 {
 				return max(0, float64(v.highest)-float64(v.at.block))
 			})},
-		dashboard.Figure{Group: group, Title: "Validator", Unit: dashboard.Text, Words: func() string {
+		livepage.Figure{Group: group, Title: "Validator", Unit: livepage.Text, Words: func() string {
 			r := v.m.beside.Load()
 			switch {
 			case r == nil || r.validator == nil:

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tarn/httpserver"
 	"tarn/opera/rpc"
-	"tarn/serve"
 )
 
 // endpoints are the addresses at which requests are answered over HTTP and WebSocket, from
@@ -30,7 +30,7 @@ type endpoint struct {
 	at        string // host:port as it was asked for
 	listening net.Addr
 	http, ws  atomic.Pointer[rpc.Handler]
-	server    *serve.Server
+	server    *httpserver.Server
 }
 
 // ServeHTTP implements http.Handler.
@@ -46,8 +46,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// Answer implements serve.Plain.
-func (e *endpoint) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
+// Answer implements httpserver.Plain.
+func (e *endpoint) Answer(ctx context.Context, r *httpserver.PlainRequest, out []byte) (a httpserver.PlainAnswer, taken bool) {
 	handler := e.http.Load()
 	if handler == nil {
 		return a, false
@@ -151,7 +151,7 @@ func (e *endpoints) open(at string, other *endpoint, put func(*endpoint)) (*endp
 	}
 	t := e.r.of.Node.HTTPTimeouts
 	to.listening = listener.Addr()
-	to.server = serve.New(serve.Options{
+	to.server = httpserver.New(httpserver.Options{
 		Bytes: e.r.service.Memory(), Trusted: e.r.of.trustedAddresses(), MaxConnections: -1,
 		HeaderTimeout: t.ReadTimeout, BodyTimeout: t.ReadTimeout,
 		WriteTimeout: t.WriteTimeout, IdleTimeout: t.IdleTimeout, Log: e.r.of.log,

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 	"tarn/opera/config"
 )
 
@@ -60,7 +60,7 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 		var head hexutil.Uint64
 		return c.Call(&head, "eth_blockNumber") == nil && head > 0
 	}
-	first, second := loopback.Address(t), loopback.Address(t)
+	first, second := freeport.Address(t), freeport.Address(t)
 	// What ends does so a moment after the word that it shall, on a busy machine.
 	see := func(http, ws bool, at string) {
 		t.Helper()
@@ -72,25 +72,25 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 			}
 		}
 	}
-	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
+	call("", "admin_startHTTP", "127.0.0.1", freeport.Port(first))
 	see(true, false, first)
-	call("JSON-RPC over HTTP is already enabled", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
-	call("HTTP server already running on "+first, "admin_startHTTP", "127.0.0.1", loopback.Port(second))
-	call("", "admin_startWS", "127.0.0.1", loopback.Port(first))
+	call("JSON-RPC over HTTP is already enabled", "admin_startHTTP", "127.0.0.1", freeport.Port(first))
+	call("HTTP server already running on "+first, "admin_startHTTP", "127.0.0.1", freeport.Port(second))
+	call("", "admin_startWS", "127.0.0.1", freeport.Port(first))
 	see(true, true, first)
 	call("", "admin_stopHTTP")
 	see(false, true, first)
-	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "*", "net,eth")
+	call("", "admin_startHTTP", "127.0.0.1", freeport.Port(second), "*", "net,eth")
 	see(true, false, second)
 	call("", "admin_stopWS")
 	see(false, false, first)
-	call("there is no namespace", "admin_startWS", "127.0.0.1", loopback.Port(first), "*", "nonsense")
+	call("there is no namespace", "admin_startWS", "127.0.0.1", freeport.Port(first), "*", "nonsense")
 	see(false, false, first)
 	see(true, false, second)
 	// Who asks by what ends gets the answer.
 	call("", "admin_stopHTTP")
 	see(false, false, second)
-	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second), "", "admin")
+	call("", "admin_startHTTP", "127.0.0.1", freeport.Port(second), "", "admin")
 	http.DefaultClient.CloseIdleConnections() // of what was served there before
 	body, err := http.Post("http://"+second,
 		"application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"admin_stopHTTP"}`))
@@ -114,11 +114,11 @@ func TestAddressesAreOpenedAndClosedWhileTheNodeRuns(t *testing.T) {
 		busy, err = net.Listen("tcp", first)
 		return err == nil
 	})
-	call("address already in use", "admin_startHTTP", "127.0.0.1", loopback.Port(first))
-	call("", "admin_startHTTP", "127.0.0.1", loopback.Port(second))
+	call("address already in use", "admin_startHTTP", "127.0.0.1", freeport.Port(first))
+	call("", "admin_startHTTP", "127.0.0.1", freeport.Port(second))
 	if err := errors.Join(busy.Close(), r.close()); err != nil {
 		t.Fatal(err)
 	}
-	see(false, false, net.JoinHostPort("127.0.0.1", strconv.Itoa(loopback.Port(second))))
+	see(false, false, net.JoinHostPort("127.0.0.1", strconv.Itoa(freeport.Port(second))))
 	shut(t, n)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/fleet"
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
-	"tarn/lifecycle"
+	"tarn/housekeeping"
 	"tarn/opera/chain"
 	"tarn/opera/gasprice"
 	"tarn/opera/inter"
@@ -26,9 +26,9 @@ import (
 // joined is what of a fleet a node has.
 type joined struct {
 	n        *Node
-	part     *member.Member  // nil for who is of no fleet
-	origin   *replica.Origin // nil for who does not publish
-	follower chain.Follower  // of a replica
+	part     *fleetnode.Member // nil for who is of no fleet
+	origin   *replica.Origin   // nil for who does not publish
+	follower chain.Follower    // of a replica
 }
 
 // open connects to the fleet, before there is a chain.
@@ -37,7 +37,7 @@ func (j *joined) open() (err error) {
 	if o.Fleet == nil {
 		return nil
 	}
-	if j.part, err = member.Open(*o.Fleet, o.Log); err == nil && !o.Fleet.Replica {
+	if j.part, err = fleetnode.Open(*o.Fleet, o.Log); err == nil && !o.Fleet.Replica {
 		j.origin = replica.NewOrigin(o.Fleet.Memory, o.Log)
 	}
 	return err
@@ -59,7 +59,7 @@ func (j *joined) load(ctx context.Context) error {
 		return err
 	}
 	n.o.Log.Info("Starting from the fleet's newest snapshot", "fleet", j.part.Name(), "engine", n.o.Engine.Kind)
-	p := lifecycle.NewProgress(n.o.Log, "Loading the fleet's snapshot", progressEvery)
+	p := housekeeping.NewProgress(n.o.Log, "Loading the fleet's snapshot", progressEvery)
 	defer p.End()
 	var block uint64
 	err := j.part.Follower().Fetch(ctx, func(im *fleet.ImageReader, s stream.Snapshot) error {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/opera/oracle"
+	"tarn/opera/difftest"
 )
 
 // tarn runs a command of ours over a folder, and returns what it prints.
@@ -60,8 +60,8 @@ func TestGoOperaImportsWhatIsExportedAndTheOtherWay(t *testing.T) {
 
 func exchange(t *testing.T, events string) {
 	ctx := context.Context(t.Context())
-	peer, err := oracle.Judge(ctx)
-	if errors.Is(err, oracle.ErrNoPeer) {
+	peer, err := difftest.Judge(ctx)
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func exchange(t *testing.T, events string) {
 	ours := tarn(t, at("ours"), "export", "genesis", at("ours.g"))
 
 	// From the fakenet's beginning, by our events.
-	theirs := oracle.Config{Dir: at("theirs"), Validators: 1}
+	theirs := difftest.Config{Dir: at("theirs"), Validators: 1}
 	must(peer.ImportEvents(ctx, theirs, at("ours.gz")))
 	must(peer.ExportEvents(ctx, theirs, at("theirs.gz"), 1))
 	must(peer.ExportGenesis(ctx, theirs, at("theirs.g"), "mpt"))
@@ -88,7 +88,7 @@ func exchange(t *testing.T, events string) {
 		t.Error("the exported events differ")
 	}
 	// From our genesis, which it checks, by the events after it, to the same genesis again.
-	second := oracle.Config{Dir: at("second"), Genesis: at("ours.g")}
+	second := difftest.Config{Dir: at("second"), Genesis: at("ours.g")}
 	begins := []string{"theirs"}
 	err = peer.ImportEvents(ctx, second, at("ours.gz"))
 	if events == abandoned {

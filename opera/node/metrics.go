@@ -4,12 +4,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
+	"tarn/httpserver/exposition"
 	"tarn/nodemetrics"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
 	"tarn/opera/p2p"
-	"tarn/serve/exposition"
 	"tarn/store"
 )
 
@@ -21,7 +21,7 @@ type metrics struct {
 	history     func() chain.HistoryStats
 	head        func() (headPosition, error)
 	network     string
-	fleet       *member.Member // nil for none
+	fleet       *fleetnode.Member // nil for none
 	made        madeTotals
 	beside      atomic.Pointer[beside] // nil until it runs
 }

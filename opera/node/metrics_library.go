@@ -9,7 +9,7 @@ import (
 
 	library "github.com/ethereum/go-ethereum/metrics"
 
-	"tarn/serve/exposition"
+	"tarn/httpserver/exposition"
 )
 
 // libraryParts are the parts of go-ethereum's library that are at work here, as their metrics

@@ -19,13 +19,13 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"tarn/housekeeping"
+	"tarn/httpserver/exposition"
+	"tarn/internal/freeport"
 	"tarn/internal/grafana"
-	"tarn/internal/loopback"
-	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/inter"
-	"tarn/serve/exposition"
 	"tarn/store"
 )
 
@@ -88,13 +88,13 @@ func TestSizesHaveEveryFile(t *testing.T) {
 // A node's metrics are where go-opera's are, and its health at all its addresses, from the
 // process's beginning to its end.
 func TestOperatorsSeeANodeFromItsBeginningToItsEnd(t *testing.T) {
-	port := loopback.Port(loopback.Address(t))
+	port := freeport.Port(freeport.Address(t))
 	c := &config.Config{}
 	c.Run.Metrics, c.Run.MetricsAddr, c.Run.MetricsPort = true, "127.0.0.1", port
 	c.Run.Profile.Serve, c.Run.Profile.Address, c.Run.Profile.Port = true, "127.0.0.1", port // as by default
-	c.Node.DataDir, c.Node.HTTPHost, c.Node.HTTPPort, c.Node.HTTPModules = t.TempDir(), "127.0.0.1", loopback.Port(
-		loopback.Address(t)), []string{"eth"}
-	c.Run.Dashboard = net.JoinHostPort("127.0.0.1", strconv.Itoa(loopback.Port(loopback.Address(t))))
+	c.Node.DataDir, c.Node.HTTPHost, c.Node.HTTPPort, c.Node.HTTPModules = t.TempDir(), "127.0.0.1", freeport.Port(
+		freeport.Address(t)), []string{"eth"}
+	c.Run.Dashboard = net.JoinHostPort("127.0.0.1", strconv.Itoa(freeport.Port(freeport.Address(t))))
 	l := newServices(c, slog.DiscardHandler)
 	stop, err := l.observe()
 	if err != nil {
@@ -265,7 +265,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err != nil {
 		t.Error(err)
 	}
-	left, err := lifecycle.Free(filepath.Join(o.Dir, "chaindata"))
+	left, err := housekeeping.Free(filepath.Join(o.Dir, "chaindata"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err == nil || !strings.Contains(err.Error(), "--datadir.minfreedisk") {
 		t.Error(err)
 	}
-	if _, err := lifecycle.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := housekeeping.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	n.Stop(fmt.Errorf("enough"))
@@ -296,7 +296,7 @@ func TestAnAddressThatIsTakenNamesItsOption(t *testing.T) {
 		t.Error(err)
 	}
 	c.Run.Profile.Serve, c.Run.Profile.Address, c.Run.Profile.Port = true,
-		"127.0.0.1", loopback.Port(loopback.Address(t))
+		"127.0.0.1", freeport.Port(freeport.Address(t))
 	if _, err := l.observe(); err == nil {
 		t.Error("it is served twice")
 	}

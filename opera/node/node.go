@@ -28,15 +28,15 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/fleet/member"
-	"tarn/lifecycle"
+	"tarn/fleet/fleetnode"
+	"tarn/housekeeping"
+	"tarn/internal/sdnotify"
 	"tarn/opera/chain"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
-	"tarn/serve/systemd"
 	"tarn/store"
 	"tarn/store/engine"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // Options are what a node is started with.
@@ -57,9 +57,9 @@ type Options struct {
 	Serving   bool   // of peers, who may ask for the state with which the epoch began
 	MinFree   uint64 // bytes of the disk below which the node stops; 0 for never
 	// Manager hears that saving the state at the end needs time.
-	Manager systemd.Manager
-	Fleet   *member.Options // nil for none
-	Renew   bool            // a replica gives its state up, and begins with the fleet's newest snapshot
+	Manager sdnotify.Manager
+	Fleet   *fleetnode.Options // nil for none
+	Renew   bool               // a replica gives its state up, and begins with the fleet's newest snapshot
 }
 
 // Why a node stops by itself.
@@ -81,17 +81,17 @@ type Node struct {
 	chain   *chain.Chain
 	fleet   joined
 
-	saver   *lifecycle.Saver
+	saver   *housekeeping.Saver
 	effort  effort
 	version version
 
-	writer  *writer.Writer
+	writer  *writerloop.Writer
 	stop    context.CancelCauseFunc // of what runs
 	ended   context.Context
 	running sync.WaitGroup
-	opening *lifecycle.Progress    // while blocks are made again at the start
+	opening *housekeeping.Progress // while blocks are made again at the start
 	free    func() (uint64, error) // bytes of the disk
-	damage  *lifecycle.Damage      // met by requests
+	damage  *housekeeping.Damage   // met by requests
 
 	mu        sync.Mutex
 	listeners map[int]func(*chain.Block)
@@ -101,11 +101,11 @@ type Node struct {
 
 // Open opens the chain of a data folder, after applying a genesis to an empty one.
 func Open(ctx context.Context, o Options) (n *Node, err error) {
-	n = &Node{o: o, writer: writer.New(writer.Options{}), listeners: map[int]func(*chain.Block){}}
+	n = &Node{o: o, writer: writerloop.New(writerloop.Options{}), listeners: map[int]func(*chain.Block){}}
 	n.fleet.n = n
 	n.ended, n.stop = context.WithCancelCause(context.Background())
 	n.free = n.freeRoom
-	n.damage = &lifecycle.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
+	n.damage = &housekeeping.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.closeFiles())
@@ -144,8 +144,8 @@ func (n *Node) openChain() (err error) {
 			return err
 		}
 	}
-	n.opening = lifecycle.NewProgress(n.o.Log, "Giving events of the epoch to consensus again", progressEvery)
-	n.saver = lifecycle.NewSaver(lifecycle.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
+	n.opening = housekeeping.NewProgress(n.o.Log, "Giving events of the epoch to consensus again", progressEvery)
+	n.saver = housekeeping.NewSaver(housekeeping.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
 	n.effort.begin()
 	defer n.effort.end()
 	o := chain.Options{
@@ -266,7 +266,7 @@ func (n *Node) Close() error {
 	n.stop(ErrClosed)
 	n.running.Wait()
 	given := n.giveBack()
-	err := lifecycle.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
+	err := housekeeping.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
 	if err != nil {
 		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w",
 			n.store.Durable().Irreversible, remedy(err))

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"tarn/serve"
-	"tarn/serve/exposition"
+	"tarn/httpserver"
+	"tarn/httpserver/exposition"
 )
 
 // observed is what an operator's programs see of a process: metrics, whether it is alive,
@@ -168,7 +168,7 @@ func (s *services) serveObserved(option, said, path, address string, h http.Hand
 	if err != nil {
 		return fmt.Errorf("%s: %w", option, err)
 	}
-	server := serve.New(serve.Options{MaxBytesInFlight: observedBytes, Trusted: s.trustedAddresses(),
+	server := httpserver.New(httpserver.Options{MaxBytesInFlight: observedBytes, Trusted: s.trustedAddresses(),
 		MaxConnections: -1, Log: s.log})
 	if err := server.Serve(listener, h); err != nil {
 		return err

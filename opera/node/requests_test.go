@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 	"tarn/opera/config"
 )
 
@@ -21,7 +21,7 @@ func TestRequestsAreAnsweredUntilTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	n := open(t, options(dir, io.Discard))
 	importEvents(t, n)
-	port := func() int { return loopback.Port(loopback.Address(t)) }
+	port := func() int { return freeport.Port(freeport.Address(t)) }
 	short, err := os.MkdirTemp("/tmp", "node")
 	if err != nil {
 		t.Fatal(err)

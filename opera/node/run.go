@@ -13,16 +13,16 @@ import (
 	"slices"
 	"time"
 
-	"tarn/fleet/member"
+	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
+	"tarn/housekeeping"
+	"tarn/internal/sdnotify"
 	"tarn/internal/web3js"
-	"tarn/lifecycle"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/p2p"
 	"tarn/opera/rpc"
 	"tarn/opera/statesync"
-	"tarn/serve/systemd"
 	"tarn/store/vfs"
 )
 
@@ -58,7 +58,7 @@ func (l *invocation) running(ctx context.Context, work func(context.Context, *rp
 		})
 		if errors.Is(err, stream.ErrInterrupted) && ctx.Err() == nil {
 			l.log.Warn("The fleet's snapshot is loaded again from its beginning", "err", err)
-			member.Rest(ctx)
+			fleetnode.Rest(ctx)
 			continue
 		}
 		if !over || err != nil || ctx.Err() != nil {
@@ -82,7 +82,7 @@ func (l *invocation) serving(
 	if err != nil {
 		return false, err
 	}
-	watch := lifecycle.Watch{Log: l.log, Manager: systemd.FromEnvironment()}
+	watch := housekeeping.Watch{Log: l.log, Manager: sdnotify.FromEnvironment()}
 	watch.Serving()
 	go debug.FreeOSMemory() // the start needed much for a moment: 256 MB for each key that it opened
 	err = work(ctx, service)
@@ -97,7 +97,7 @@ func (l *invocation) serving(
 		l.log.Warn("The replica cannot follow the fleet from where it stands; it begins again with the newest snapshot",
 			"err", cause)
 		l.renew = true
-		member.Rest(ctx)
+		fleetnode.Rest(ctx)
 		return true, err
 	}
 	watch.Stopping()

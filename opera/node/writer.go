@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"tarn/opera/chain"
-	"tarn/writer"
+	"tarn/writerloop"
 )
 
 // Do has the writer do some work, and waits for its error. It waits for its turn until the
@@ -14,7 +14,7 @@ import (
 // at its context. While the network demands a newer version, no work is done.
 func (n *Node) Do(ctx context.Context, work func(*chain.Chain) error) error {
 	err := n.writer.Call(ctx, func() error { return n.do(ctx, work) })
-	if errors.Is(err, writer.ErrStopped) {
+	if errors.Is(err, writerloop.ErrStopped) {
 		return n.Cause()
 	}
 	return err

@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 	"tarn/opera/inter"
 	"tarn/opera/p2p/fsnap"
 )
@@ -216,7 +216,7 @@ func (s *speaker) text(code uint64, raw []byte) (string, error) {
 
 func TestPeersConverseAsTheFileSays(t *testing.T) {
 	const path = "testdata/peers.txt"
-	list, err := transcript.Read(path)
+	list, err := recordedcalls.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestPeersConverseAsTheFileSays(t *testing.T) {
 			for want == "end" && got != "end" && got != "nothing" {
 				got = s.hear()
 			}
-			if !transcript.Matches(want, got) {
+			if !recordedcalls.Matches(want, got) {
 				t.Errorf("%s:%d: %s\nheard %s\nwant  %s", path, x.Line, x.Ask, got, want)
 			}
 		}

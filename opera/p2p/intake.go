@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"tarn/internal/background"
+	"tarn/internal/lowpriority"
 	"tarn/opera/chain"
 	"tarn/opera/eventcheck"
 	"tarn/opera/inter"
@@ -70,7 +70,7 @@ func (in *intake) serve(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for range runtime.GOMAXPROCS(0) {
-		all.Go(func() { background.Run(func() { in.checks(ctx) }) })
+		all.Go(func() { lowpriority.Run(func() { in.checks(ctx) }) })
 	}
 	for {
 		select {

@@ -13,17 +13,17 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/opera/difftest"
 	"tarn/opera/epoch"
 	"tarn/opera/inter"
-	"tarn/opera/oracle"
 )
 
 // pass has a network's epoch end, and some of those after it.
-func pass(t *testing.T, ctx context.Context, net *oracle.Network, owner *oracle.Account, epochs uint64) {
+func pass(t *testing.T, ctx context.Context, net *difftest.Network, owner *difftest.Account, epochs uint64) {
 	t.Helper()
 	auth := common.HexToAddress("0xd100ae0000000000000000000000000000000000")
 	selector := binary.BigEndian.Uint32(crypto.Keccak256([]byte("advanceEpochs(uint256)")))
-	tx, err := net.Do(ctx, 0, &oracle.Deed{From: owner, To: &auth,
+	tx, err := net.Do(ctx, 0, &difftest.Deed{From: owner, To: &auth,
 		Data: epoch.NewCall(selector).Number(epochs).Encode(), Gas: 900_000, Price: big.NewInt(4e11)})
 	if err == nil {
 		_, err = net.Await(ctx, tx.Hash())
@@ -44,7 +44,7 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer net.Kill()
-	owner, err := oracle.ValidatorAccount(1)
+	owner, err := difftest.ValidatorAccount(1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +68,13 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 	}
 	began := time.Now()
 	const epochs = 4
-	var blocks []oracle.BlockAnswer
+	var blocks []difftest.BlockAnswer
 	await(t, "the epochs have ended", func() bool {
 		blocks, err = net.Nodes[0].Blocks(ctx)
 		return err == nil && blocks[len(blocks)-1].Epoch >= epochs
 	})
 	// of the epoch before
-	last := inter.BlockNumber(slices.IndexFunc(blocks, func(b oracle.BlockAnswer) bool { return b.Epoch == epochs }))
+	last := inter.BlockNumber(slices.IndexFunc(blocks, func(b difftest.BlockAnswer) bool { return b.Epoch == epochs }))
 	await(t, "records of the blocks that go-opera has", func() bool {
 		at := filledIn.Frontier()
 		return at.Unfilled.Block > last && at.Unfilled.Epoch > epochs
@@ -83,7 +83,7 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 	sameBlocks(t, filledIn, blocks[:last])
 	same(t, ctx, full, net.Nodes[0])
 
-	alone, err := p.Start(ctx, oracle.Config{Dir: filepath.Join(dir, "alone"), Validators: validators,
+	alone, err := p.Start(ctx, difftest.Config{Dir: filepath.Join(dir, "alone"), Validators: validators,
 		Settings: "[Opera]\nAllowSnapsync = true\n"})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	began = time.Now()
-	at := func(n inter.BlockNumber) (b *oracle.BlockAnswer) {
+	at := func(n inter.BlockNumber) (b *difftest.BlockAnswer) {
 		if err := alone.Call(ctx, &b, "eth_getBlockByNumber", hexutil.EncodeUint64(uint64(n)), false); err != nil {
 			return nil
 		}
@@ -109,7 +109,7 @@ func TestRecordsComeFromGoOperaAndGoToIt(t *testing.T) {
 	if head >= hexutil.Uint64(last) {
 		t.Errorf("go-opera has executed the blocks up to %d: nothing is shown", head)
 	}
-	var got []oracle.BlockAnswer
+	var got []difftest.BlockAnswer
 	for n := inter.BlockNumber(1); n <= last; n++ {
 		b := at(n)
 		if b == nil {

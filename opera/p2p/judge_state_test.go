@@ -11,8 +11,8 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
+	"tarn/opera/difftest"
 	"tarn/opera/inter"
-	"tarn/opera/oracle"
 )
 
 // A go-opera in snap sync that knows nobody but us gets records and the state of a later epoch's
@@ -26,7 +26,7 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer net.Kill()
-	owner, err := oracle.ValidatorAccount(1)
+	owner, err := difftest.ValidatorAccount(1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 
 	folder := filepath.Join(dir, "alone")
 	alone, err := p.Start(ctx,
-		oracle.Config{Dir: folder, Validators: validators, Settings: "[Opera]\nAllowSnapsync = true\n"})
+		difftest.Config{Dir: folder, Validators: validators, Settings: "[Opera]\nAllowSnapsync = true\n"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestGoOperaGetsAStateFromUs(t *testing.T) {
 	t.Logf("go-opera is at block %d after %v", head, time.Since(start))
 	var rest, there hexutil.Big
 	for i := range 5 {
-		for answer, n := range map[*hexutil.Big]*oracle.Node{&rest: alone, &there: net.Nodes[0]} {
+		for answer, n := range map[*hexutil.Big]*difftest.Node{&rest: alone, &there: net.Nodes[0]} {
 			if err := n.Call(ctx, answer, "eth_getBalance", common.Address{18: 1, 19: byte(i)}, "latest"); err != nil {
 				t.Fatal(err)
 			}

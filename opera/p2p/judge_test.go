@@ -9,25 +9,25 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"tarn/opera/difftest"
 	"tarn/opera/inter"
-	"tarn/opera/oracle"
 )
 
-func judge(t *testing.T) (*oracle.Peer, context.Context) {
+func judge(t *testing.T) (*difftest.Peer, context.Context) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts go-operas")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	t.Cleanup(cancel)
-	p, err := oracle.Judge(ctx)
+	p, err := difftest.Judge(ctx)
 	if err != nil {
 		t.Skip(err)
 	}
 	return p, ctx
 }
 
-func enodeOf(t *testing.T, ctx context.Context, n *oracle.Node) string {
+func enodeOf(t *testing.T, ctx context.Context, n *difftest.Node) string {
 	t.Helper()
 	var info struct{ Enode string }
 	if err := n.Call(ctx, &info, "admin_nodeInfo"); err != nil {
@@ -37,7 +37,7 @@ func enodeOf(t *testing.T, ctx context.Context, n *oracle.Node) string {
 }
 
 // same compares all blocks of a go-opera with ours.
-func same(t *testing.T, ctx context.Context, l *ledger, n *oracle.Node) (inter.BlockNumber, int) {
+func same(t *testing.T, ctx context.Context, l *ledger, n *difftest.Node) (inter.BlockNumber, int) {
 	t.Helper()
 	blocks, err := n.Blocks(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func same(t *testing.T, ctx context.Context, l *ledger, n *oracle.Node) (inter.B
 }
 
 // sameBlocks compares blocks of a go-opera with ours, and counts their transactions.
-func sameBlocks(t *testing.T, l *ledger, blocks []oracle.BlockAnswer) (txs int) {
+func sameBlocks(t *testing.T, l *ledger, blocks []difftest.BlockAnswer) (txs int) {
 	t.Helper()
 	v, err := l.View()
 	if err != nil {
@@ -81,7 +81,7 @@ func headOf(t *testing.T, l *ledger) inter.BlockInfo {
 }
 
 // work sends transfers, one after the other, and waits for the last.
-func work(t *testing.T, ctx context.Context, net *oracle.Network, transfers int) {
+func work(t *testing.T, ctx context.Context, net *difftest.Network, transfers int) {
 	t.Helper()
 	var last common.Hash
 	for i := range transfers {
@@ -136,7 +136,7 @@ func TestANodeFollowsGoOperasNetworkAndGoOperaFollowsIt(t *testing.T) {
 	t.Logf("block %d with %d transactions after a crash", last, txs)
 
 	// One that knows nobody but us.
-	alone, err := p.Start(ctx, oracle.Config{Dir: filepath.Join(dir, "alone"), Validators: validators})
+	alone, err := p.Start(ctx, difftest.Config{Dir: filepath.Join(dir, "alone"), Validators: validators})
 	if err != nil {
 		t.Fatal(err)
 	}

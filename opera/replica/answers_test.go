@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 	"tarn/opera/chain"
 	"tarn/opera/rpc"
 	"tarn/store/engine"
@@ -131,7 +131,7 @@ func askBoth(t *testing.T, node, replica func(body string) string, otherwise map
 	t.Helper()
 	asked := map[string]int{}
 	for _, name := range []string{"answers.txt", "failures.txt"} {
-		exchanges, err := transcript.Read(filepath.Join(testdata, name))
+		exchanges, err := recordedcalls.Read(filepath.Join(testdata, name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,13 +8,13 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"tarn/fleet"
-	"tarn/fleet/export"
+	"tarn/fleet/parquet"
 	"tarn/opera/chain"
 )
 
 // Exported is the ledger's part of an export: rows of the blocks that a fleet's nodes publish.
-func Exported() export.Ledger {
-	return export.NewLedger(Ledger, func(log uint8) bool { return log == recordTold }, exportRows)
+func Exported() parquet.Ledger {
+	return parquet.NewLedger(Ledger, func(log uint8) bool { return log == recordTold }, exportRows)
 }
 
 // exportedBlock is a row of the table blocks.
@@ -29,7 +29,7 @@ type exportedBlock struct {
 	Transactions uint32 `parquet:"transactions"`
 }
 
-// Size implements export.Row.
+// Size implements parquet.Row.
 func (b exportedBlock) Size() int64 {
 	const numbers = 3*8 + 2*4
 	return numbers + int64(len(b.ID)+len(b.Previous)+len(b.Root))
@@ -64,7 +64,7 @@ type exportedLog struct {
 	Data    []byte   `parquet:"data"`
 }
 
-// Size implements export.Row.
+// Size implements parquet.Row.
 func (t exportedTransaction) Size() int64 {
 	const numbers, address, log, topic = 6*8 + 4*4, 44, 64, 72
 	n := numbers + 2*address + int64(len(t.Hash)+len(t.Value)+len(t.Price)+len(t.Tip)+len(t.Input))

@@ -10,8 +10,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/fleet"
-	"tarn/fleet/export"
-	"tarn/fleet/export/exporttest"
+	"tarn/fleet/parquet"
+	"tarn/fleet/parquet/parquettest"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
 )
@@ -43,7 +43,7 @@ func exportAll(t *testing.T, n *node) string {
 		at, moves = m.To(), append(moves, m)
 	}
 	dir := t.TempDir()
-	err := export.Run(t.Context(), export.Options{Dir: dir, Ledger: Exported(), Stream: exporttest.Publish(t, moves),
+	err := parquet.Run(t.Context(), parquet.Options{Dir: dir, Ledger: Exported(), Stream: parquettest.Publish(t, moves),
 		BlocksPerFile: 25, RowGroup: 50_000, Until: at.Revision})
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +86,8 @@ func TestAChainIsExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer v.Close()
-	blocks := exporttest.Read[exportedBlock](t, dir, "blocks")
-	transactions := exporttest.Read[exportedTransaction](t, dir, "transactions")
+	blocks := parquettest.Read[exportedBlock](t, dir, "blocks")
+	transactions := parquettest.Read[exportedTransaction](t, dir, "transactions")
 	if len(blocks) != int(v.Head().Number+1-first) {
 		t.Fatalf("%d blocks are exported, from %d to %d", len(blocks), first, v.Head().Number)
 	}
@@ -119,7 +119,7 @@ func TestAChainIsExported(t *testing.T) {
 	if len(transactions) > 0 || logs == 0 {
 		t.Errorf("%d transactions more, %d logs", len(transactions), logs)
 	}
-	sameState(t, state, exporttest.Read[changedRow](t, dir, "rows"), rowsOf(t, n))
+	sameState(t, state, parquettest.Read[changedRow](t, dir, "rows"), rowsOf(t, n))
 }
 
 // sameTransaction compares a transaction and its receipt with its row.
@@ -188,7 +188,7 @@ func sameState(t *testing.T, state map[string][]byte, changes []changedRow, want
 
 // DuckDB and ClickHouse read the files, and say what the chain says.
 func TestOthersReadAnExport(t *testing.T) {
-	exporttest.Python(t)
+	parquettest.Python(t)
 	n := newNode(t)
 	first := n.Head().Number + 1
 	dir := exportAll(t, n)
@@ -214,7 +214,7 @@ func TestOthersReadAnExport(t *testing.T) {
 			}
 		}
 	}
-	exporttest.Ask(t, dir, []exporttest.Question{
+	parquettest.Ask(t, dir, []parquettest.Question{
 		{SQL: "select count(*), min(block), max(block) from {blocks}", Want: fmt.Sprintf("%d\t%d\t%d", v.Head().Number+1-first, first, v.Head().Number)},
 		{SQL: "select count(*), sum(gas_used) from {transactions}", Want: fmt.Sprintf("%d\t%d", transactions, gas)},
 		{SQL: "select sum(len(logs)) from {transactions}", ClickHouse: "select sum(length(logs)) from {transactions}", Want: fmt.Sprint(logs)},

@@ -22,7 +22,7 @@ import (
 	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
 	"tarn/opera/inter"
-	"tarn/opera/loadgen"
+	"tarn/opera/workload"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -63,8 +63,8 @@ func (n *node) begin(t *testing.T) {
 func events(t *testing.T) (list [][]byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "events")
-	shape := loadgen.Shape{Seed: *seedFlag, Accounts: 30, Transfers: 1600, PerEvent: 3, Slots: 50}
-	if _, err := loadgen.Make(t.Context(), path, t.TempDir(), shape); err != nil {
+	shape := workload.Shape{Seed: *seedFlag, Accounts: 30, Transfers: 1600, PerEvent: 3, Slots: 50}
+	if _, err := workload.Make(t.Context(), path, t.TempDir(), shape); err != nil {
 		t.Fatal(err)
 	}
 	return eventsOf(t, path)

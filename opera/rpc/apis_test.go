@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 )
 
 // schemaFaults collects what is wrong with answers, by method, each fault once.
@@ -100,7 +100,7 @@ func recordedFaults(t *testing.T, s schemas, results map[string]any) schemaFault
 	t.Helper()
 	all := schemaFaults{}
 	for _, file := range []string{recordedAnswers, recordedLong} {
-		exchanges, err := transcript.Read(file)
+		exchanges, err := recordedcalls.Read(file)
 		if err != nil {
 			t.Fatal(err)
 		}

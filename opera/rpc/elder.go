@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net/http"
 
+	"tarn/httpserver"
 	"tarn/opera/inter"
-	"tarn/serve"
 )
 
 // Elder answers for chains that began later. Any goroutine may call its methods.
@@ -40,7 +40,7 @@ func (e *Elder) Answer(ctx context.Context, head inter.BlockNumber, body []byte)
 	if lacks, err := e.lacks(head, &r); err != nil || lacks {
 		return nil, errors.Join(ErrLacks, err)
 	}
-	h, err := http.NewRequestWithContext(serve.Asking(ctx, serve.Replicas()), http.MethodPost, "/", bytes.NewReader(body))
+	h, err := http.NewRequestWithContext(httpserver.Asking(ctx, httpserver.Replicas()), http.MethodPost, "/", bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

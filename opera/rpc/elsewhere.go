@@ -16,8 +16,8 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/log"
 
+	"tarn/httpserver"
 	"tarn/opera/inter"
-	"tarn/serve"
 )
 
 // ErrNobody says that there is no other node that could answer for what is older.
@@ -37,7 +37,7 @@ func (o *older) askOthers(local http.Handler, most int64) http.Handler {
 	if o.s.options.Older == nil {
 		return local
 	}
-	return o.s.readWhole(local, most, func(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte) {
+	return o.s.readWhole(local, most, func(w http.ResponseWriter, r *http.Request, client httpserver.Client, body []byte) {
 		to := &heldWriter{ResponseWriter: w, s: o.s, client: client, body: body, end: func() {}}
 		if !isJSON(r) || !o.answer(to, r, client, body, local) {
 			local.ServeHTTP(w, r)
@@ -48,7 +48,7 @@ func (o *older) askOthers(local http.Handler, most int64) http.Handler {
 // answer has another node answer a body; false if the chain lacks nothing for it. local answers what it does not lack
 // of a batch.
 func (o *older) answer(
-	w http.ResponseWriter, r *http.Request, client serve.Client, body []byte, local http.Handler,
+	w http.ResponseWriter, r *http.Request, client httpserver.Client, body []byte, local http.Handler,
 ) bool {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	batch := len(trimmed) > 0 && trimmed[0] == '['
@@ -93,7 +93,7 @@ type lacking struct {
 
 // look finds for which requests of a body the chain lacks something; nil if for none. To read a long one, or many, is
 // work, for which there is a turn.
-func (o *older) look(ctx context.Context, client serve.Client, body []byte, batch bool) (list []part, err error) {
+func (o *older) look(ctx context.Context, client httpserver.Client, body []byte, batch bool) (list []part, err error) {
 	if batch || len(body) > lightBytes {
 		end, err := o.s.turn(ctx, client)
 		if err != nil {
@@ -126,7 +126,7 @@ func (o *older) look(ctx context.Context, client serve.Client, body []byte, batc
 }
 
 // ask has another node answer a request; nil if the chain may answer it itself, as nobody has what it names.
-func (o *older) ask(ctx context.Context, client serve.Client, r *lacking) (answer []byte) {
+func (o *older) ask(ctx context.Context, client httpserver.Client, r *lacking) (answer []byte) {
 	var err error
 	if found := true; r.of == aHash {
 		if found, err = o.elsewhere(ctx, client, &r.meant); err == nil && !found {
@@ -151,7 +151,7 @@ func lackingAnswer(r *lacking, why error) []byte {
 
 // elsewhere tells whether another node has the block or the transaction of a hash, in a block that is here or older:
 // who hears of a newer one would not find its block here. Where no other node is, nobody has it.
-func (o *older) elsewhere(ctx context.Context, client serve.Client, m *meant) (bool, error) {
+func (o *older) elsewhere(ctx context.Context, client httpserver.Client, m *meant) (bool, error) {
 	r := asked{Version: "2.0", ID: json.RawMessage("1"), Method: "eth_getHeaderByHash"}
 	if m.tx {
 		r.Method = "eth_getTransactionByHash"
@@ -222,8 +222,8 @@ func (o *older) answerBatch(r *http.Request, h *holding, list []part, local http
 
 // holding is the memory that the answers to a batch take while it is put together. Several goroutines may hold.
 type holding struct {
-	memory *serve.Shares
-	client serve.Client
+	memory *httpserver.Shares
+	client httpserver.Client
 	held   atomic.Int64
 }
 
@@ -307,7 +307,7 @@ var errAnswerSize = errors.New("the answer is too long")
 
 // send has another node answer a request, when there is a place, within the time of a request. The error wraps
 // [ErrNobody] if there is no other node, and says else why none answers.
-func (o *older) send(ctx context.Context, client serve.Client, r *asked) (answer []byte, err error) {
+func (o *older) send(ctx context.Context, client httpserver.Client, r *asked) (answer []byte, err error) {
 	waiting, done := context.WithTimeout(ctx, o.s.limits.RequestTime)
 	defer done()
 	end, err := o.s.olderTurns.Take(waiting, client)

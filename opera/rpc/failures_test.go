@@ -12,8 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/accounts"
 	"github.com/ethereum/go-ethereum/accounts/keystore"
 
-	"tarn/internal/transcript"
-	"tarn/opera/oracle"
+	"tarn/internal/recordedcalls"
+	"tarn/opera/difftest"
 )
 
 const (
@@ -128,7 +128,7 @@ func failures() (list []string) {
 
 // Executions that fail are answered in go-opera's words, to the letter.
 func TestFailuresAreInGoOperasWords(t *testing.T) {
-	exchanges, err := transcript.Read(recordedFailures)
+	exchanges, err := recordedcalls.Read(recordedFailures)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,14 +151,14 @@ func TestFailuresAreGoOperas(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	p, err := oracle.Judge(ctx)
-	if errors.Is(err, oracle.ErrNoPeer) {
+	p, err := difftest.Judge(ctx)
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := oracle.Config{Dir: t.TempDir(), Validators: 1, Validator: 1}
+	config := difftest.Config{Dir: t.TempDir(), Validators: 1, Validator: 1}
 	node, err := p.Start(ctx, config)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestFailuresAreGoOperas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := transcript.Exchange{Ask: body, Answers: []string{answer}}
+			e := recordedcalls.Exchange{Ask: body, Answers: []string{answer}}
 			text = e.Append(text)
 		}
 		if err := os.WriteFile(recordedFailures, text, 0o644); err != nil {

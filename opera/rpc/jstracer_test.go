@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/eth/tracers"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // A tracer's program ends with its time, wherever it loops, and what it reads is given back.
@@ -150,7 +150,7 @@ func TestProgramsOfStrangersAreNotRun(t *testing.T) {
 	const program = `{fault: function(){}, result: function(){ return 7 }}`
 	for address, local := range map[string]bool{"": true, "5.5.5.5": false, "2001:db8::1": false} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			h.ServeHTTP(w, r.WithContext(serve.Asking(r.Context(), serve.ClientAt(address))))
+			h.ServeHTTP(w, r.WithContext(httpserver.Asking(r.Context(), httpserver.ClientAt(address))))
 		}))
 		defer server.Close()
 		for _, url := range []string{server.URL, "ws" + strings.TrimPrefix(server.URL, "http")} {

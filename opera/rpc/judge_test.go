@@ -24,11 +24,11 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/internal/recordedcalls"
 	"tarn/internal/scratch"
-	"tarn/internal/transcript"
+	"tarn/opera/difftest"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
-	"tarn/opera/oracle"
 )
 
 var record = flag.Bool("rpc.record", false, "write what go-opera answers into testdata")
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // worker sends transactions of the validator of a fakenet of one.
 type worker struct {
 	t     *testing.T
-	node  *oracle.Node
+	node  *difftest.Node
 	nonce uint64
 }
 
@@ -131,15 +131,15 @@ func TestAnswersAreGoOperas(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	p, err := oracle.Judge(ctx)
-	if errors.Is(err, oracle.ErrNoPeer) {
+	p, err := difftest.Judge(ctx)
+	if errors.Is(err, difftest.ErrNoPeer) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	config := oracle.Config{Dir: dir, Validators: 1, Validator: 1}
+	config := difftest.Config{Dir: dir, Validators: 1, Validator: 1}
 	node, err := p.Start(ctx, config)
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +202,7 @@ func write(t *testing.T, theirs func(string) (string, error), list []string, eve
 		if len(body) >= 1<<20 || strings.Contains(answer, "keystore://") {
 			continue
 		}
-		e := transcript.Exchange{Ask: body, Answers: []string{answer}}
+		e := recordedcalls.Exchange{Ask: body, Answers: []string{answer}}
 		if m := methodOf(body); m != method {
 			method, e.Comment = m, m
 		}
@@ -238,7 +238,7 @@ func TestAnswersAreThoseThatWereRecorded(t *testing.T) {
 	said := map[string]string{}
 	var list []string
 	for _, file := range []string{recordedAnswers, recordedLong} {
-		exchanges, err := transcript.Read(file)
+		exchanges, err := recordedcalls.Read(file)
 		if err != nil {
 			t.Fatal(err)
 		}

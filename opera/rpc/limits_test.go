@@ -20,9 +20,9 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"tarn/httpserver"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
-	"tarn/serve"
 )
 
 // dial asks a world over HTTP.
@@ -600,7 +600,7 @@ func TestTheLocalSocketHasEverything(t *testing.T) {
 func TestOneAddressDoesNotTakeAllFiltersAndSubscriptions(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Pool: &pool{}, Limits: Limits{Filters: 80, Subscriptions: 16}})
 	from := func(address string) context.Context {
-		return serve.Asking(t.Context(), serve.ClientAt(address))
+		return httpserver.Asking(t.Context(), httpserver.ClientAt(address))
 	}
 	e := ethFilters{w.service}
 	for i := range 12 {
@@ -612,7 +612,7 @@ func TestOneAddressDoesNotTakeAllFiltersAndSubscriptions(t *testing.T) {
 		t.Errorf("another address: %v", err)
 	}
 	for range 3 {
-		give, err := w.service.place(w.service.subscriptions, serve.ClientAt("2001:db8::1"), 0, "subscriptions")
+		give, err := w.service.place(w.service.subscriptions, httpserver.ClientAt("2001:db8::1"), 0, "subscriptions")
 		if err == nil {
 			defer give()
 		}
@@ -688,7 +688,7 @@ func TestUnfinishedFramesHoldABoundedAmount(t *testing.T) {
 // Light answers come while all turns are taken, and who waits too long is told so. Nobody gets a turn in this test.
 func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{Executions: 1, RequestTime: 300 * time.Millisecond}})
-	end, err := w.service.turns.Take(t.Context(), serve.Client{})
+	end, err := w.service.turns.Take(t.Context(), httpserver.Client{})
 	if err != nil {
 		t.Fatal(err)
 	}

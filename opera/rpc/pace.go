@@ -13,7 +13,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // light are the methods that are answered at once, whatever else is worked on: each reads a few
@@ -52,7 +52,7 @@ func lightBody(body []byte) bool {
 }
 
 // turn waits for a client's turn to have something executed, but no longer than a request may take.
-func (s *Service) turn(ctx context.Context, client serve.Client) (end func(), err error) {
+func (s *Service) turn(ctx context.Context, client httpserver.Client) (end func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.RequestTime)
 	defer cancel()
 	end, err = s.turns.Take(ctx, client)
@@ -65,7 +65,7 @@ func (s *Service) turn(ctx context.Context, client serve.Client) (end func(), er
 // paceRequests lets requests of at most so many bytes wait for their turn that are not light, or long. Who sends
 // slowly, or takes an answer slowly, has no turn meanwhile.
 func (s *Service) paceRequests(next http.Handler, most int64) http.Handler {
-	return s.readWhole(next, most, func(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte) {
+	return s.readWhole(next, most, func(w http.ResponseWriter, r *http.Request, client httpserver.Client, body []byte) {
 		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: func() {}}
 		if !lightBody(body) {
 			end, err := s.turn(r.Context(), client)
@@ -83,7 +83,7 @@ func (s *Service) paceRequests(next http.Handler, most int64) http.Handler {
 // readWhole reads the bodies of requests that have at most so many bytes, for with, which finds them in the requests
 // again. Other requests are for next.
 func (s *Service) readWhole(
-	next http.Handler, most int64, with func(w http.ResponseWriter, r *http.Request, client serve.Client, body []byte),
+	next http.Handler, most int64, with func(w http.ResponseWriter, r *http.Request, client httpserver.Client, body []byte),
 ) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost || r.ContentLength == 0 || r.ContentLength > most {
@@ -103,7 +103,7 @@ func (s *Service) readWhole(
 // unread answers a request whose body did not come.
 func unread(w http.ResponseWriter, err error) {
 	status := http.StatusBadRequest
-	if full := new(serve.Busy); errors.As(err, &full) {
+	if full := new(httpserver.Busy); errors.As(err, &full) {
 		status = http.StatusServiceUnavailable
 	}
 	http.Error(w, err.Error(), status)
@@ -151,7 +151,7 @@ func refusal(body []byte, err error) []byte {
 type heldWriter struct {
 	http.ResponseWriter
 	s      *Service
-	client serve.Client
+	client httpserver.Client
 	body   []byte // of the request, where there is one to refuse
 	end    func()
 	wrote  bool

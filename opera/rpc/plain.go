@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // plainly answers what is asked most and comes in the plainest form of HTTP/1.1, as the handler of
@@ -32,15 +32,15 @@ func newPlainly(q *quick, of hosts, z *zippers, o *HTTPOptions) *plainly {
 // one packet in either form.
 const zipFrom = 1400
 
-// Answer implements serve.Plain.
-func (h *Handler) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
+// Answer implements httpserver.Plain.
+func (h *Handler) Answer(ctx context.Context, r *httpserver.PlainRequest, out []byte) (a httpserver.PlainAnswer, taken bool) {
 	if h.plain == nil {
 		return a, false
 	}
 	return h.plain.answer(ctx, r, out)
 }
 
-func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
+func (p *plainly) answer(ctx context.Context, r *httpserver.PlainRequest, out []byte) (a httpserver.PlainAnswer, taken bool) {
 	if r.Crossing || string(r.Type) != "application/json" || len(r.Body) > quickBytes ||
 		!under(string(r.Path), p.prefix) || !p.allowed(r.Host) {
 		return a, false
@@ -49,7 +49,7 @@ func (p *plainly) answer(ctx context.Context, r *serve.PlainRequest, out []byte)
 	if !taken {
 		return a, false
 	}
-	a = serve.PlainAnswer{Status: http.StatusOK, Body: body, Before: p.header, Dated: true}
+	a = httpserver.PlainAnswer{Status: http.StatusOK, Body: body, Before: p.header, Dated: true}
 	if text := body[len(out):]; r.Gzip && len(text) >= zipFrom {
 		return p.zip(a, len(out))
 	}
@@ -69,7 +69,7 @@ func (p *plainly) allowed(host []byte) bool {
 }
 
 // zip compresses what an answer's body has from a place on.
-func (p *plainly) zip(a serve.PlainAnswer, from int) (serve.PlainAnswer, bool) {
+func (p *plainly) zip(a httpserver.PlainAnswer, from int) (httpserver.PlainAnswer, bool) {
 	to := bytes.NewBuffer(make([]byte, 0, from+len(a.Body)/2))
 	to.Write(a.Body[:from])
 	z := p.zippers.take(to)

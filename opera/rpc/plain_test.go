@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/transcript"
-	"tarn/serve"
+	"tarn/httpserver"
+	"tarn/internal/recordedcalls"
 )
 
 // plainAnswer is what a handler answers to a plain request, as text; empty if it takes it not.
 func plainAnswer(t *testing.T, h *Handler, body, host, path string, zip bool) string {
 	t.Helper()
-	r := &serve.PlainRequest{Path: []byte(path), Host: []byte(host), Type: []byte("application/json"), Gzip: zip,
+	r := &httpserver.PlainRequest{Path: []byte(path), Host: []byte(host), Type: []byte("application/json"), Gzip: zip,
 		Body: []byte(body), Remote: func() string { return "" }}
 	const before = "what was there"
 	a, taken := h.Answer(t.Context(), r, []byte(before))
@@ -81,7 +81,7 @@ func handlerAnswer(t *testing.T, h *Handler, body, host, path string, zip bool) 
 // What comes in the plainest form is answered as over net/http, or not at all.
 func TestPlainAnswersAreTheHandlers(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Now: func() time.Time { return time.Unix(0, 0) }})
-	exchanges, err := transcript.Read(recordedAnswers)
+	exchanges, err := recordedcalls.Read(recordedAnswers)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/metrics"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // quick answers over HTTP what clients ask most, one request in a body, without go-ethereum's
@@ -188,7 +188,7 @@ func (q *quick) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer appends the answer to a client's body to out. It has not taken a body that is for the server.
 func (q *quick) answer(
-	ctx context.Context, client serve.Client, body, out []byte, remote func() string,
+	ctx context.Context, client httpserver.Client, body, out []byte, remote func() string,
 ) (answer []byte, taken bool) {
 	of, ok := open(body)
 	method := q.methods[string(of.method)]
@@ -212,7 +212,7 @@ func (q *quick) answer(
 
 // work has a method answer, when it is the client's turn if the method is not light.
 func (q *quick) work(
-	ctx context.Context, client serve.Client, name string, method quickMethod, params [][]byte, out []byte,
+	ctx context.Context, client httpserver.Client, name string, method quickMethod, params [][]byte, out []byte,
 ) (answer []byte, err error, taken bool) {
 	if !light(name) {
 		end, err := q.s.turn(ctx, client)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"tarn/httpserver"
 	"tarn/opera/genesis/fakenet"
-	"tarn/serve"
 
 	"github.com/ethereum/go-ethereum/crypto"
 )
@@ -46,7 +46,7 @@ func BenchmarkAnswers(b *testing.B) {
 			uint64(v.Head().Number), "0xfc00face00000000000000000000000000000000")},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			r := &serve.PlainRequest{
+			r := &httpserver.PlainRequest{
 				Path: []byte("/"), Host: []byte("127.0.0.1:18545"), Type: []byte("application/json"),
 				Remote: func() string { return "" }, Gzip: c.gzip,
 				Body: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":[%s]}`, c.method, c.params),

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tarn/internal/transcript"
+	"tarn/httpserver"
+	"tarn/internal/recordedcalls"
 	"tarn/opera/chain"
-	"tarn/serve"
 )
 
 // checkAnswer is what a handler makes of a body.
@@ -37,7 +37,7 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 	q := w.service.quick(server, nil, w.service.older(nil))
 	var bodies []string
 	for _, file := range []string{recordedAnswers, recordedLong} {
-		exchanges, err := transcript.Read(file)
+		exchanges, err := recordedcalls.Read(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func TestQuickAnswersAreTheServers(t *testing.T) {
 		if got != want {
 			t.Errorf("%.300s\n  quick   %.900s\n  server  %.900s", body, got, want)
 		}
-		if _, taken := q.answer(t.Context(), serve.Client{}, []byte(body), nil, func() string { return "" }); taken {
+		if _, taken := q.answer(t.Context(), httpserver.Client{}, []byte(body), nil, func() string { return "" }); taken {
 			quickly++
 		}
 	}

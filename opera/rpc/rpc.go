@@ -26,11 +26,11 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"tarn/httpserver"
 	"tarn/opera/chain"
 	"tarn/opera/evm"
 	"tarn/opera/gasprice"
 	"tarn/opera/inter"
-	"tarn/serve"
 )
 
 // Chain is what is read. *chain.Chain is one. Any goroutine calls its methods.
@@ -153,8 +153,8 @@ type Service struct {
 	profiles debugProfiles
 	nonces   locks
 
-	memory, filterPlaces, subscriptions *serve.Shares
-	turns, olderTurns                   *serve.Turns
+	memory, filterPlaces, subscriptions *httpserver.Shares
+	turns, olderTurns                   *httpserver.Turns
 	sockets                             sync.Map // of *socket, by the name of a connection of WebSocket
 }
 
@@ -179,11 +179,11 @@ func New(o Options) *Service {
 	l := &s.limits
 	s.blocks, s.codes = newBlockCache(l.CachedBytes), newCodes(l.CodeBytes)
 	s.analyses = evm.NewAnalyses(l.AnalysisBytes)
-	s.memory = serve.NewShares(l.Memory, serve.ShareOf(l.Memory))
-	s.filterPlaces = serve.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
-	s.subscriptions = serve.NewShares(int64(l.Subscriptions), int64(max(1, l.Subscriptions/shareOfPlaces)))
-	s.olderTurns = serve.NewTurns(olderAtOnce, olderEach, l.Waiting)
-	s.turns = serve.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting)
+	s.memory = httpserver.NewShares(l.Memory, httpserver.ShareOf(l.Memory))
+	s.filterPlaces = httpserver.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
+	s.subscriptions = httpserver.NewShares(int64(l.Subscriptions), int64(max(1, l.Subscriptions/shareOfPlaces)))
+	s.olderTurns = httpserver.NewTurns(olderAtOnce, olderEach, l.Waiting)
+	s.turns = httpserver.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting)
 	s.filters = &installed{s: s, filters: map[rpc.ID]*filter{}}
 	s.hub = newHub(s)
 	s.latest = newLatest(o.Chain, s.hub.tellBlocks)
@@ -203,14 +203,14 @@ func (s *Service) Close() error {
 func (s *Service) Follow() { s.latest.follow() }
 
 // Memory is what all that clients send, wait for and are told is counted in.
-func (s *Service) Memory() *serve.Shares { return s.memory }
+func (s *Service) Memory() *httpserver.Shares { return s.memory }
 
 // client is who asks, by the context of a request.
-func (s *Service) client(ctx context.Context) serve.Client {
+func (s *Service) client(ctx context.Context) httpserver.Client {
 	if of := s.socket(ctx); of != nil {
 		return of.client
 	}
-	return serve.ClientOf(ctx)
+	return httpserver.ClientOf(ctx)
 }
 
 // socket is the connection of WebSocket by which a request came, nil if it did not.

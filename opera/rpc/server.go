@@ -15,7 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/rs/cors"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // namespaces are what answers in each.
@@ -238,7 +238,7 @@ func (s *Service) Listen(path string) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := serve.ListenUnix(context.Background(), path)
+	listener, err := httpserver.ListenUnix(context.Background(), path)
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // hearing is a subscription: what it hears, and what of that its client is told.
@@ -100,7 +100,7 @@ func (s *Service) follow(ctx context.Context, l *hearing, at uint64, send func(j
 
 // place takes a place, and memory for what is remembered at it, for a client. The function that is
 // returned gives both back.
-func (s *Service) place(of *serve.Shares, client serve.Client, size int64, what string) (func(), error) {
+func (s *Service) place(of *httpserver.Shares, client httpserver.Client, size int64, what string) (func(), error) {
 	if err := of.Take(client, 1); err != nil {
 		return nil, tooMany(what, err)
 	}
@@ -116,7 +116,7 @@ func (s *Service) place(of *serve.Shares, client serve.Client, size int64, what 
 
 // tooMany says how many there may be.
 func tooMany(what string, err error) error {
-	if scarce, ok := err.(*serve.Scarce); ok {
+	if scarce, ok := err.(*httpserver.Scarce); ok {
 		if scarce.Own {
 			return fmt.Errorf("too many %s, the limit is %d for each address", what, scarce.Limit)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/gorilla/websocket"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // sockets serves WebSocket. Requests are answered as over HTTP, with the same turns and the same
@@ -72,7 +72,7 @@ func (k *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // the client has been told
 	}
 	client := k.s.client(r.Context())
-	ctx, cancel := context.WithCancel(serve.Asking(context.WithoutCancel(r.Context()), client))
+	ctx, cancel := context.WithCancel(httpserver.Asking(context.WithoutCancel(r.Context()), client))
 	c := &socket{of: k, conn: conn, client: client, name: conn.RemoteAddr().String(), from: r, ctx: ctx, cancel: cancel,
 		working: make(chan struct{}, socketRequests)}
 	k.s.sockets.Store(c.name, c)
@@ -84,7 +84,7 @@ func (k *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type socket struct {
 	of     *sockets
 	conn   *websocket.Conn
-	client serve.Client
+	client httpserver.Client
 	name   string
 	from   *http.Request
 	ctx    context.Context // until it ends

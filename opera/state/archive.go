@@ -7,15 +7,15 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"tarn/history"
+	"tarn/appendonly"
 )
 
 // ArchiveOptions say where an archive is. Each block is an entry of the log with the
 // block's number: First is the number of the first block after the state that the chain
 // began with, Need that after the store's head. The index' Log and Keys are set here.
 type ArchiveOptions struct {
-	Log   history.LogOptions
-	Index history.IndexOptions
+	Log   appendonly.LogOptions
+	Index appendonly.IndexOptions
 }
 
 // Archive keeps what each block's changes replaced, so that older states can be read: all of
@@ -26,18 +26,18 @@ type ArchiveOptions struct {
 // Append and Cut are the writer's. Drop, Move and Settle are of one goroutine, beside the writer
 // but for Cut. Sync, and what reads, are anybody's.
 type Archive struct {
-	log   *history.Log
-	index *history.Index
+	log   *appendonly.Log
+	index *appendonly.Index
 }
 
 // OpenArchive opens an archive, or makes one.
 func OpenArchive(o ArchiveOptions) (*Archive, error) {
-	log, err := history.OpenLog(o.Log)
+	log, err := appendonly.OpenLog(o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("open the archive: %w", err)
 	}
 	o.Index.Log, o.Index.Keys = log, archiveKeys
-	index, err := history.OpenIndex(o.Index)
+	index, err := appendonly.OpenIndex(o.Index)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the archive: %w", err), log.Close())
 	}
@@ -127,7 +127,7 @@ func (a *Archive) Verify(report func(error), read func(bytes int64) error) error
 // ArchiveStats are an archive's figures.
 type ArchiveStats struct {
 	LogBytes int64 // of the log's files, written once
-	Index    history.IndexStats
+	Index    appendonly.IndexStats
 }
 
 // Stats may be called by any goroutine.

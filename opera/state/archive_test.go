@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/ethdb/memorydb"
 	"github.com/ethereum/go-ethereum/trie"
 
-	"tarn/history"
+	"tarn/appendonly"
 )
 
 // archived is a chain with an archive, and what was to be seen after each block.
@@ -32,8 +32,8 @@ func newArchived(t *testing.T, r *rand.Rand) *archived {
 func (a *archived) openArchive(need uint64) {
 	var err error
 	a.archive, err = OpenArchive(ArchiveOptions{
-		Log:   history.LogOptions{FS: a.disk, Dir: "/archive", First: 1, Need: need, SegmentBytes: 20_000},
-		Index: history.IndexOptions{FS: a.disk, Dir: "/archive.index", MemoryBytes: 20_000, FanIn: 3},
+		Log:   appendonly.LogOptions{FS: a.disk, Dir: "/archive", First: 1, Need: need, SegmentBytes: 20_000},
+		Index: appendonly.IndexOptions{FS: a.disk, Dir: "/archive.index", MemoryBytes: 20_000, FanIn: 3},
 	})
 	check(a.t, err)
 }

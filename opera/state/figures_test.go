@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/holiman/uint256"
 
-	"tarn/history"
+	"tarn/appendonly"
 	"tarn/internal/scratch"
 	"tarn/store"
 	"tarn/store/page"
@@ -56,10 +56,10 @@ func hashOf(n uint64) common.Hash {
 func TestFreshSlotsAreWrittenOnce(t *testing.T) {
 	s, tables, dir := onDisk(t)
 	archive, err := OpenArchive(ArchiveOptions{
-		Log: history.LogOptions{Dir: dir + "/archive", First: 1},
+		Log: appendonly.LogOptions{Dir: dir + "/archive", First: 1},
 		// Small, so that there are levels of merging as in an archive a thousand times as
 		// large.
-		Index: history.IndexOptions{Dir: dir + "/index", MemoryBytes: int64(*slotsFlag) * 2},
+		Index: appendonly.IndexOptions{Dir: dir + "/index", MemoryBytes: int64(*slotsFlag) * 2},
 	})
 	check(t, err)
 	roots, err := tables.StartRoots(s, RootsOptions{})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"tarn/internal/background"
+	"tarn/internal/lowpriority"
 	"tarn/store"
 )
 
@@ -143,7 +143,7 @@ func (t *Tables) StartRoots(s store.Store, o RootsOptions) (*Roots, error) {
 	if r.any {
 		r.until = r.told + 1
 	}
-	go background.Run(func() { r.run(p, first) })
+	go lowpriority.Run(func() { r.run(p, first) })
 	return r, nil
 }
 

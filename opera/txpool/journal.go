@@ -13,7 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // The journal is a file of transactions, one after the other as RLP, as go-opera's is. What
@@ -110,7 +110,7 @@ func (j *journal) read(s *scanner, add func(types.Transactions), warn func(error
 				"the journal of transactions has %d bytes that are no transaction behind %d transactions: "+
 					"%s: offset %d", end-at, read, j.path, at)
 			if !kept {
-				removed, err := logtail.Keep(j.fs, s.file, j.path, at, s.size)
+				removed, err := torntail.Keep(j.fs, s.file, j.path, at, s.size)
 				if err != nil {
 					return errors.Join(lost, err)
 				}

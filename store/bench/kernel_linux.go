@@ -7,25 +7,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"tarn/probe"
+	"tarn/procusage"
 )
 
 // fileWrites is what this process has made the kernel write to disks so far, in
 // bytes: counted when a page of a file becomes dirty, whoever writes it back.
 func fileWrites() (int64, error) {
-	p, err := probe.Self()
+	p, err := procusage.Self()
 	return p.Disk.Written, err
 }
 
 // anonymous is the process's memory that no file backs, in bytes.
 func anonymous() (int64, error) {
-	p, err := probe.Self()
+	p, err := procusage.Self()
 	return p.Memory.Anonymous, err
 }
 
 // resident is the process's memory, its mapped files included, in bytes.
 func resident() (int64, error) {
-	p, err := probe.Self()
+	p, err := procusage.Self()
 	return p.Memory.Resident(), err
 }
 

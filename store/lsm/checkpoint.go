@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tarn/store"
-	"tarn/store/merge"
+	"tarn/store/mergecursor"
 )
 
 // flush is a checkpoint under way, or done.
@@ -143,7 +143,7 @@ func (e *Engine) flush(f *flush) (*ground, error) {
 	residue, err := f.residue(undone, e.overlayLimit())
 	if err == nil {
 		err = f.finals(undone, func(key, value []byte, kind byte) error {
-			e.cache.replace(key, value, kind == merge.Present)
+			e.cache.replace(key, value, kind == mergecursor.Present)
 			return nil
 		})
 	}
@@ -181,9 +181,9 @@ func (f *flush) gatherUndone() (*overlay, error) {
 			if !errors.Is(err, store.ErrNotFound) {
 				return err // nil: an older record counts
 			}
-			kind := byte(merge.Tombstone)
+			kind := byte(mergecursor.Tombstone)
 			if existed {
-				kind = merge.Present
+				kind = mergecursor.Present
 			}
 			return o.restore(t, key, old, kind)
 		})
@@ -226,7 +226,7 @@ func (f *flush) walk(t store.Table, fn func(key, value []byte, kind byte) error)
 	if err != nil {
 		return err
 	}
-	m := merge.New(layers, true)
+	m := mergecursor.New(layers, true)
 	defer func() { err = errors.Join(err, m.Close()) }()
 	for ok := m.First(); ok; ok = m.Next() {
 		value, kind := m.Row()
@@ -259,7 +259,7 @@ func (e *Engine) write(f *flush, h head, undone *overlay) (err error) {
 	}
 	var scratch []byte
 	err = f.finals(undone, func(key, value []byte, kind byte) error {
-		if kind == merge.Present {
+		if kind == mergecursor.Present {
 			f.rows++
 			f.bytes += int64(len(key) + len(value))
 			return b.Put(key, value)

@@ -4,13 +4,13 @@ import (
 	"errors"
 
 	"tarn/store"
-	"tarn/store/merge"
+	"tarn/store/mergecursor"
 )
 
 // cursor is the writer's: a merge of layers that is good for absolute moves after a
 // change. store/revision sees to it that no other comes.
 type cursor struct {
-	*merge.Cursor
+	*mergecursor.Cursor
 	closed bool
 
 	// Where its layers come from.
@@ -22,7 +22,7 @@ type cursor struct {
 
 // Cursor implements store.Engine.
 func (e *Engine) Cursor(t store.Table) (store.Cursor, error) {
-	c := &cursor{Cursor: merge.New(nil, false), engine: e, table: t}
+	c := &cursor{Cursor: mergecursor.New(nil, false), engine: e, table: t}
 	if err := c.open(); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (c *cursor) open() error {
 	live.hold()
 	g.hold()
 	c.live, c.ground = live, g
-	c.Reset(append([]merge.Layer{{Cursor: top, Marked: true}}, below...))
+	c.Reset(append([]mergecursor.Layer{{Cursor: top, Marked: true}}, below...))
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"tarn/internal/seeded"
 	"tarn/store"
-	"tarn/store/merge/mergetest"
+	"tarn/store/mergecursor/mergecursortest"
 	"tarn/store/revision"
 )
 
@@ -206,7 +206,7 @@ func (w *world) compare(r store.Reader, want map[string]string) {
 			}
 		}
 		slices.Sort(names)
-		model := &mergetest.Cursor{At: -1}
+		model := &mergecursortest.Cursor{At: -1}
 		for _, name := range names {
 			key := []byte(name[strings.Index(name, "/")+1:])
 			model.Rows = append(model.Rows, [2][]byte{key, []byte(want[name])})
@@ -221,7 +221,7 @@ func (w *world) compare(r store.Reader, want map[string]string) {
 	}
 }
 
-func (w *world) walk(r store.Reader, t store.Table, model *mergetest.Cursor) {
+func (w *world) walk(r store.Reader, t store.Table, model *mergecursortest.Cursor) {
 	w.t.Helper()
 	c, err := r.Cursor(t)
 	w.must(err)

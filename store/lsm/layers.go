@@ -4,14 +4,14 @@ import (
 	"errors"
 
 	"tarn/store"
-	"tarn/store/merge"
+	"tarn/store/mergecursor"
 )
 
 // rows returns the ground's layers of a table.
-func (g *ground) rows(t store.Table, withBase bool) ([]merge.Layer, error) {
-	var layers []merge.Layer
-	fail := func(err error) ([]merge.Layer, error) {
-		return nil, errors.Join(err, merge.CloseAll(layers))
+func (g *ground) rows(t store.Table, withBase bool) ([]mergecursor.Layer, error) {
+	var layers []mergecursor.Layer
+	fail := func(err error) ([]mergecursor.Layer, error) {
+		return nil, errors.Join(err, mergecursor.CloseAll(layers))
 	}
 	for _, l := range g.layers {
 		if t > l.tables {
@@ -21,7 +21,7 @@ func (g *ground) rows(t store.Table, withBase bool) ([]merge.Layer, error) {
 		if err != nil {
 			return fail(err)
 		}
-		layers = append(layers, merge.Layer{Cursor: c, Marked: true})
+		layers = append(layers, mergecursor.Layer{Cursor: c, Marked: true})
 	}
 	if !withBase {
 		return layers, nil
@@ -30,7 +30,7 @@ func (g *ground) rows(t store.Table, withBase bool) ([]merge.Layer, error) {
 	if err != nil {
 		return fail(err)
 	}
-	return append(layers, merge.Layer{Cursor: c}), nil
+	return append(layers, mergecursor.Layer{Cursor: c}), nil
 }
 
 // tableCursor shows a table's part of the base without the prefix.

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 
 	"tarn/store"
-	"tarn/store/merge"
+	"tarn/store/mergecursor"
 	"tarn/store/page"
 )
 
@@ -150,7 +150,7 @@ func (o *overlay) usedBytes() int64 {
 func find(r store.Reader, t store.Table, key []byte) (value []byte, kind byte, err error) {
 	row, err := r.Get(t, key)
 	if err != nil {
-		return nil, merge.Tombstone, err
+		return nil, mergecursor.Tombstone, err
 	}
 	return row[1:], row[0], nil
 }
@@ -186,7 +186,7 @@ func (o *overlay) freeze(revision uint64) (*layer, error) {
 // find is find of overlays for a layer that may be older than the table.
 func (l *layer) find(t store.Table, key []byte) (value []byte, kind byte, err error) {
 	if t > l.tables {
-		return nil, merge.Tombstone, store.ErrNotFound
+		return nil, mergecursor.Tombstone, store.ErrNotFound
 	}
 	return find(l.view, t, key)
 }
@@ -230,7 +230,7 @@ func (g *ground) find(t store.Table, key []byte) (value []byte, kind byte, err e
 			return value, kind, err
 		}
 	}
-	return nil, merge.Tombstone, store.ErrNotFound
+	return nil, mergecursor.Tombstone, store.ErrNotFound
 }
 
 // handle is the library, closed when the engine and all its snapshots are done

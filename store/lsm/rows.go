@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tarn/store"
-	"tarn/store/merge"
+	"tarn/store/mergecursor"
 )
 
 // Get implements store.Engine. The value is valid until the writer's next change.
@@ -23,7 +23,7 @@ func (e *Engine) lookup(t store.Table, key []byte) ([]byte, error) {
 		v, kind, err = g.find(t, key)
 	}
 	switch {
-	case err == nil && kind == merge.Present:
+	case err == nil && kind == mergecursor.Present:
 		return v, nil
 	case err == nil:
 		return nil, store.ErrNotFound
@@ -62,7 +62,7 @@ func (e *Engine) fromBase(dst, key []byte, s *snapshot) ([]byte, error) {
 
 // Put implements store.Engine.
 func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) error {
-	if err := e.set(t, key, value, merge.Present, undo); err != nil {
+	if err := e.set(t, key, value, mergecursor.Present, undo); err != nil {
 		return err
 	}
 	e.counters.puts.Add(1)
@@ -71,7 +71,7 @@ func (e *Engine) Put(t store.Table, key, value []byte, undo *store.Journal) erro
 
 // Delete implements store.Engine.
 func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) error {
-	if err := e.set(t, key, nil, merge.Tombstone, undo); err != nil {
+	if err := e.set(t, key, nil, mergecursor.Tombstone, undo); err != nil {
 		return err
 	}
 	e.counters.deletes.Add(1)
@@ -80,9 +80,9 @@ func (e *Engine) Delete(t store.Table, key []byte, undo *store.Journal) error {
 
 // Restore implements store.Engine. Nothing that is irreversible changes with it.
 func (e *Engine) Restore(t store.Table, key, old []byte, existed bool) error {
-	kind := byte(merge.Tombstone)
+	kind := byte(mergecursor.Tombstone)
 	if existed {
-		kind = merge.Present
+		kind = mergecursor.Present
 	}
 	if err := e.live.Load().restore(t, key, old, kind); err != nil {
 		return err
@@ -98,10 +98,10 @@ func (e *Engine) set(t store.Table, key, value []byte, kind byte, undo *store.Jo
 		return store.ErrReadOnly
 	}
 	var mark int
-	if undo != nil || kind == merge.Tombstone {
+	if undo != nil || kind == mergecursor.Tombstone {
 		old, err := e.lookup(t, key)
 		missing := errors.Is(err, store.ErrNotFound)
-		if err != nil && (!missing || kind == merge.Tombstone) {
+		if err != nil && (!missing || kind == mergecursor.Tombstone) {
 			return err
 		}
 		if undo != nil {

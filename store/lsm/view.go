@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"tarn/store"
-	"tarn/store/merge"
+	"tarn/store/mergecursor"
 )
 
 // capture is what a published revision consists of: the live overlay as it was,
@@ -102,7 +102,7 @@ func (v *view) Get(t store.Table, key []byte) ([]byte, error) {
 		value, kind, err = v.capture.ground.find(t, key)
 	}
 	switch {
-	case err == nil && kind == merge.Present:
+	case err == nil && kind == mergecursor.Present:
 		return value, nil
 	case err == nil:
 		return nil, store.ErrNotFound
@@ -118,19 +118,19 @@ func (v *view) Cursor(t store.Table) (store.Cursor, error) {
 	if err := v.check(t); err != nil {
 		return nil, err
 	}
-	var layers []merge.Layer
+	var layers []mergecursor.Layer
 	if t <= v.capture.top.tables {
 		top, err := v.capture.top.view.Cursor(t)
 		if err != nil {
 			return nil, err
 		}
-		layers = append(layers, merge.Layer{Cursor: top, Marked: true})
+		layers = append(layers, mergecursor.Layer{Cursor: top, Marked: true})
 	}
 	below, err := v.capture.ground.rows(t, true)
 	if err != nil {
-		return nil, errors.Join(err, merge.CloseAll(layers))
+		return nil, errors.Join(err, mergecursor.CloseAll(layers))
 	}
-	return merge.New(append(layers, below...), false), nil
+	return mergecursor.New(append(layers, below...), false), nil
 }
 
 // Close implements store.View.

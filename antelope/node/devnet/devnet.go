@@ -23,7 +23,7 @@ import (
 
 	"tarn/antelope/node"
 	"tarn/antelope/types"
-	"tarn/devchain"
+	"tarn/devnetrunner"
 	"tarn/store/vfs"
 )
 
@@ -39,19 +39,19 @@ const (
 
 // Options say where the chain is served and what it begins with.
 type Options struct {
-	devchain.Options
+	devnetrunner.Options
 	Savanna bool // the producer finalizes the blocks, too; of a chain that is there already its keys tell
 }
 
 // Command is the devnet subcommand.
 func Command() *cobra.Command {
 	savanna := false
-	c := devchain.Flags(&cobra.Command{
+	c := devnetrunner.Flags(&cobra.Command{
 		Use:   "devnet [flags] [-- nodeos options]",
 		Short: "Start a chain of your own: one producer, a token, two accounts that own some",
-	}, devchain.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"},
+	}, devnetrunner.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"},
 		"the API is served",
-		func(ctx context.Context, o devchain.Options) error { return Run(ctx, Options{o, savanna}) })
+		func(ctx context.Context, o devnetrunner.Options) error { return Run(ctx, Options{o, savanna}) })
 	c.Flags().BoolVar(&savanna, "savanna", false,
 		"begin a chain with instant finality; a nodeos of Spring can follow it, one of Leap cannot")
 	return c
@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	var keys *keyring
-	return devchain.Run(ctx, devchain.Chain{
+	return devnetrunner.Run(ctx, devnetrunner.Chain{
 		Dir: o.Dir, Log: o.Log, Reason: reason,
 		Prepare: func(ctx context.Context) (err error) {
 			keys, err = prepare(ctx, &o)
@@ -76,9 +76,9 @@ func Run(ctx context.Context, o Options) error {
 		},
 		Node: func(ctx context.Context, log io.Writer) error {
 			if len(replicas) == 0 {
-				return devchain.Execute(ctx, node.Command(), nodeosArgs(&o), log)
+				return devnetrunner.Execute(ctx, node.Command(), nodeosArgs(&o), log)
 			}
-			return devchain.Together(ctx, devchain.Child{Name: "the node", Log: log,
+			return devnetrunner.Together(ctx, devnetrunner.Child{Name: "the node", Log: log,
 				Args: append([]string{"nodeos"}, nodeosArgs(&o)...)}, replicas, o.replicaArgs)
 		},
 		Served: func(ctx context.Context) error {
@@ -143,11 +143,11 @@ func nodeosArgs(o *Options) []string {
 const fleetName = "devnet"
 
 // replicaArgs are the arguments of a replica.
-func (o *Options) replicaArgs(r devchain.Replica) []string {
+func (o *Options) replicaArgs(r devnetrunner.Replica) []string {
 	return []string{
 		"replica", "nodeos", "--config-dir", r.Dir, "--data-dir", filepath.Join(r.Dir, dataDir),
 		"--http-server-address", r.HTTP,
-		"--plugin", "eosio::chain_api_plugin", anyHost, "--fleet-server", "nats://" + devchain.Reachable(o.Fleet),
+		"--plugin", "eosio::chain_api_plugin", anyHost, "--fleet-server", "nats://" + devnetrunner.Reachable(o.Fleet),
 		"--fleet-name", fleetName,
 		fullDisk,
 	}
@@ -180,7 +180,7 @@ func awaitAPI(ctx context.Context, o *Options, address string) error {
 	if err != nil {
 		return err
 	}
-	return devchain.Wait(ctx, func() bool {
+	return devnetrunner.Wait(ctx, func() bool {
 		id, err := chainAt(ctx, address)
 		return err == nil && id == g.ChainID().String()
 	})
@@ -211,7 +211,7 @@ func prepare(ctx context.Context, o *Options) (*keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := devchain.Keep(filepath.Join(o.Dir, configFile), config(keys)); err != nil {
+	if err := devnetrunner.Keep(filepath.Join(o.Dir, configFile), config(keys)); err != nil {
 		return nil, err
 	}
 	data := filepath.Join(o.Dir, dataDir)

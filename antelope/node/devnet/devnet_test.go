@@ -23,8 +23,8 @@ import (
 	"tarn/antelope/node"
 	"tarn/antelope/serial"
 	"tarn/antelope/types"
-	"tarn/devchain"
-	"tarn/internal/loopback"
+	"tarn/devnetrunner"
+	"tarn/internal/freeport"
 	"tarn/internal/scratch"
 )
 
@@ -92,7 +92,7 @@ func start(t *testing.T, dir string, args ...string) *devnet {
 	if savanna {
 		args = args[1:]
 	}
-	d.o = Options{devchain.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Out: d.out,
+	d.o = Options{devnetrunner.Options{Dir: dir, HTTP: freeport.Address(t), P2P: freeport.Address(t), Out: d.out,
 		Tarn: "tarn", Args: args}, savanna}
 	d.begin()
 	return d
@@ -110,7 +110,7 @@ func (d *devnet) begin() {
 		"Ctrl-C"); time.Sleep(10 * time.Millisecond) {
 		select {
 		case err := <-d.done:
-			log, _ := os.ReadFile(filepath.Join(dir, devchain.LogFile))
+			log, _ := os.ReadFile(filepath.Join(dir, devnetrunner.LogFile))
 			t.Fatalf("it has ended: %v\n%s", err, log)
 		default:
 		}
@@ -331,7 +331,7 @@ func TestAChainWithoutFinalizersStaysSo(t *testing.T) {
 	if _, err := openKeys(filepath.Join(dir, keysFile), false); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{devchain.Options{Dir: dir, Out: &text{}}, true}
+	o := Options{devnetrunner.Options{Dir: dir, Out: &text{}}, true}
 	if err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "was made without --savanna") {
 		t.Error(err)
 	}
@@ -369,7 +369,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Options: devchain.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}}
+	o := Options{Options: devnetrunner.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}}
 	for _, text := range []string{guide(&o, keys, ""), transferScript(&o, keys), config(keys)} {
 		for _, left := range []string{"{final", "{http", "{p2p", "{dir", "{keys", "{genesis", "{transfer", "{log",
 			"{alice", "{bob", "{eosio", "{tarn", "{second", "{disk", "{page", "0.0.0.0"} {
@@ -393,9 +393,9 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 // The guide of a chain is not said because another one is served where it should be.
 func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	d := start(t, t.TempDir())
-	o := Options{Options: devchain.Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: loopback.Address(t), Out: &text{}}}
+	o := Options{Options: devnetrunner.Options{Dir: t.TempDir(), HTTP: d.o.HTTP, P2P: freeport.Address(t), Out: &text{}}}
 	err := Run(context.Background(), o)
-	if err == nil || !strings.Contains(err.Error(), devchain.LogFile) ||
+	if err == nil || !strings.Contains(err.Error(), devnetrunner.LogFile) ||
 		!strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("the second node on one address: %v", err)
 	}
@@ -414,8 +414,8 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 	d = start(t, dir, "--state-engine=pebble", "--log-format", "json")
 	d.has("bob", "1000000.0000 SYS")
 	d.end()
-	err := Run(context.Background(), Options{Options: devchain.Options{Dir: dir, HTTP: loopback.Address(t),
-		P2P: loopback.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}}})
+	err := Run(context.Background(), Options{Options: devnetrunner.Options{Dir: dir, HTTP: freeport.Address(t),
+		P2P: freeport.Address(t), Out: &text{}, Args: []string{"--state-engine", "leveldb"}}})
 	if err == nil || !strings.Contains(err.Error(), "holds a pebble store, not leveldb") {
 		t.Errorf("the state of one engine, asked for with another: %v", err)
 	}
@@ -424,7 +424,7 @@ func TestAChainMayBeOfAnotherEngine(t *testing.T) {
 func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 	for _, args := range [][]string{{"--data-dir", "x"}, {"-d", "x"}, {"--blocks-dir=x"}, {"--delete-all-blocks"}} {
 		dir := filepath.Join(t.TempDir(), "none")
-		err := Run(context.Background(), Options{Options: devchain.Options{Dir: dir, Out: &text{}, Args: args}})
+		err := Run(context.Background(), Options{Options: devnetrunner.Options{Dir: dir, Out: &text{}, Args: args}})
 		if err == nil || !strings.Contains(err.Error(), "is not for devnet") {
 			t.Errorf("%q: %v", args, err)
 		}
@@ -437,13 +437,13 @@ func TestOptionsThatWouldLeaveTheChainAreRefused(t *testing.T) {
 func TestASecondDevnetLeavesTheFirstOnesFilesAlone(t *testing.T) {
 	dir := t.TempDir()
 	d := start(t, dir)
-	o := Options{Options: devchain.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t),
+	o := Options{Options: devnetrunner.Options{Dir: dir, HTTP: freeport.Address(t), P2P: freeport.Address(t),
 		Out: &text{}, Args: []string{"--agent-name", "the-second-one"}}}
 	err := Run(context.Background(), o)
 	if err == nil || !strings.Contains(err.Error(), "another devnet runs in this folder") {
 		t.Errorf("the second devnet: %v", err)
 	}
-	if log, err := os.ReadFile(filepath.Join(dir, devchain.LogFile)); err != nil ||
+	if log, err := os.ReadFile(filepath.Join(dir, devnetrunner.LogFile)); err != nil ||
 		bytes.Contains(log, []byte("the-second-one")) {
 		t.Errorf("the first one's log has lines of the second: %v", err)
 	}
@@ -469,20 +469,20 @@ func TestAClosedTerminalEndsIt(t *testing.T) {
 // nodeos may end with 0 without having served.
 func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, devchain.LogFile), []byte("of a node that runs\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, devnetrunner.LogFile), []byte("of a node that runs\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Options: devchain.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t),
+	o := Options{Options: devnetrunner.Options{Dir: dir, HTTP: freeport.Address(t), P2P: freeport.Address(t),
 		Out: &text{}, Args: []string{"--version"}}}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	err := Run(ctx, o)
 	var coded interface{ ExitCode() int }
 	if !errors.As(err, &coded) || coded.ExitCode() == 0 ||
-		!strings.Contains(err.Error(), filepath.Join(dir, devchain.LogFile)) {
+		!strings.Contains(err.Error(), filepath.Join(dir, devnetrunner.LogFile)) {
 		t.Errorf("it ended with %v", err)
 	}
-	log, err := os.ReadFile(filepath.Join(dir, devchain.LogFile))
+	log, err := os.ReadFile(filepath.Join(dir, devnetrunner.LogFile))
 	if err != nil || !strings.HasPrefix(string(log), "of a node that runs\n") ||
 		!strings.HasSuffix(string(log), "v5.0.3\n") {
 		t.Errorf("%v, the log is %s", err, log)
@@ -496,7 +496,7 @@ func TestANodeThatEndsBeforeItServesIsAFailure(t *testing.T) {
 func TestANodeOfOnesOwnDoesNotEndForAFullDisk(t *testing.T) {
 	for _, args := range [][]string{nil, {"--resource-monitor-space-threshold", "6"}, {fullDisk}} {
 		n := 0
-		for _, a := range nodeosArgs(&Options{Options: devchain.Options{Args: args}}) {
+		for _, a := range nodeosArgs(&Options{Options: devnetrunner.Options{Args: args}}) {
 			if a == fullDisk {
 				n++
 			}
@@ -514,7 +514,7 @@ func TestManyNodesOfOneHostMayFollow(t *testing.T) {
 		perHost + " 3":   {perHost, "3"},
 		perHost + "=3":   {perHost + "=3"},
 	} {
-		all := strings.Join(nodeosArgs(&Options{Options: devchain.Options{Args: args}}), " ")
+		all := strings.Join(nodeosArgs(&Options{Options: devnetrunner.Options{Args: args}}), " ")
 		if strings.Count(all, perHost) != 1 || !strings.Contains(all, want) {
 			t.Errorf("with %q: %s", args, all)
 		}

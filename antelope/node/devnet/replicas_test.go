@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"tarn/devchain"
+	"tarn/devnetrunner"
 	"tarn/fleet/stream"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // fleetOf waits until a devnet's fleet is as it must be, and returns it.
@@ -44,9 +44,9 @@ func TestReplicas(t *testing.T) {
 		t.Skip("starts nodes; not with -short")
 	}
 	d := &devnet{t: t, out: &text{}, done: make(chan error, 1)}
-	d.o = Options{devchain.Options{Dir: t.TempDir(), P2P: loopback.Address(t), Fleet: loopback.Address(t), Out: d.out,
+	d.o = Options{devnetrunner.Options{Dir: t.TempDir(), P2P: freeport.Address(t), Fleet: freeport.Address(t), Out: d.out,
 		Tarn: "tarn", Replicas: 2}, false}
-	d.o.HTTP = loopback.Row(t, 3)
+	d.o.HTTP = freeport.Row(t, 3)
 	d.begin()
 	replicas, err := d.o.Members()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestReplicas(t *testing.T) {
 		!strings.Contains(d.out.String(), "fleet status") {
 		t.Errorf("the guide says nothing of replicas:\n%s", d.out)
 	}
-	beside := func(r devchain.Replica) *devnet {
+	beside := func(r devnetrunner.Replica) *devnet {
 		other := *d
 		other.o.HTTP = r.HTTP
 		return &other
@@ -86,8 +86,8 @@ func TestReplicas(t *testing.T) {
 			}
 			return full(s)
 		})
-		for _, r := range append(replicas, devchain.Replica{HTTP: d.o.HTTP}) {
-			if err := devchain.Wait(t.Context(), func() bool { return answersReady(r.HTTP) }); err != nil {
+		for _, r := range append(replicas, devnetrunner.Replica{HTTP: d.o.HTTP}) {
+			if err := devnetrunner.Wait(t.Context(), func() bool { return answersReady(r.HTTP) }); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // ServeHTTP answers a request.
@@ -22,7 +22,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.opt.Server != "" {
 		h.Set("Server", s.opt.Server)
 	}
-	if n, over := serve.Overload(r.Context()); over {
+	if n, over := httpserver.Overload(r.Context()); over {
 		h.Set("Connection", "close")
 		l.refuse(w, TooManyRequests, n)
 		return
@@ -110,7 +110,7 @@ func (l *listener) body(w http.ResponseWriter, r *http.Request) (body string, ok
 	}
 	for {
 		n, err := r.Body.Read(b[len(b):cap(b)])
-		if busy := new(serve.Busy); errors.As(err, &busy) {
+		if busy := new(httpserver.Busy); errors.As(err, &busy) {
 			l.refuse(w, TooManyBytes, busy.Bytes)
 			return "", false
 		}
@@ -147,8 +147,8 @@ func (l *listener) call(w http.ResponseWriter, r *http.Request, e *Endpoint, bod
 		s.edge.Drop(w)
 		return
 	}
-	busy := new(serve.Busy)
-	of := serve.ClientOf(r.Context())
+	busy := new(httpserver.Busy)
+	of := httpserver.ClientOf(r.Context())
 	if err := s.edge.Take(of, int64(len(answer))); errors.As(err, &busy) {
 		w.Header()["Content-Type"] = jsonType
 		l.refuse(w, TooManyBytes, busy.Bytes)
@@ -166,10 +166,10 @@ func (s *Server) handle(e *Endpoint, r *Request, b []byte) (status int, answer [
 	if s.opt.Served != nil {
 		s.opt.Served(r.Target)
 	}
-	defer func() { s.edge.Give(serve.ClientOf(r.Context), r.taken) }()
+	defer func() { s.edge.Give(httpserver.ClientOf(r.Context), r.taken) }()
 	defer r.EndTurn()
 	if len(r.Body) > largeBody && !e.Waits {
-		end, err := s.large.Take(r.Context, serve.ClientOf(r.Context))
+		end, err := s.large.Take(r.Context, httpserver.ClientOf(r.Context))
 		if err != nil {
 			return 0, nil, false
 		}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // listener serves one address.
@@ -68,12 +68,12 @@ func (s *Server) Listen(ctx context.Context, address, dir string, c Category) ([
 func bind(ctx context.Context, address, dir string) ([]net.Listener, error) {
 	if !IsUnixSocket(address) {
 		host, port := SplitHostPort(address)
-		return serve.ListenTCP(ctx, host, port)
+		return httpserver.ListenTCP(ctx, host, port)
 	}
 	if !filepath.IsAbs(address) {
 		address = filepath.Join(dir, address)
 	}
-	l, err := serve.ListenUnix(ctx, address)
+	l, err := httpserver.ListenUnix(ctx, address)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@
 //
 // It knows paths, bodies and status codes. What an endpoint means, and what the body of a
 // refusal says, is its owner's (Faults). Connections, and bytes and requests under way, are
-// bounded by package serve.
+// bounded by package httpserver.
 package nodeoshttp
 
 import (
@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // Category is a set of kinds of endpoints, one bit each. What the bits mean is the
@@ -48,13 +48,13 @@ func (r *Request) EndTurn() {
 }
 
 // Take counts memory that the request takes besides its body as in flight, until it has
-// been answered. Its error is of type [*serve.Busy], and the answer to it the refusal
+// been answered. Its error is of type [*httpserver.Busy], and the answer to it the refusal
 // [TooManyBytes]. One goroutine calls it.
 func (r *Request) Take(bytes int64) error {
 	if r.server == nil {
 		return nil
 	}
-	if err := r.server.edge.Take(serve.ClientOf(r.Context), bytes); err != nil {
+	if err := r.server.edge.Take(httpserver.ClientOf(r.Context), bytes); err != nil {
 		return err
 	}
 	r.taken += bytes
@@ -103,7 +103,7 @@ type Options struct {
 	MaxBytesInFlight int64 // bodies, also while they are read, what they become, and answers; below 0 is no limit
 	MaxConnections   int   // that get an answer; below 0 is as many as are taken at all
 
-	Trusted serve.Trusted // whose addresses have no share of their own; nil is this machine's
+	Trusted httpserver.Trusted // whose addresses have no share of their own; nil is this machine's
 
 	AnyHost bool     // take every Host header
 	Hosts   []string // names that a Host header may have besides the addresses
@@ -136,8 +136,8 @@ type Answered struct {
 // Server serves endpoints. They are added before it listens.
 type Server struct {
 	opt       Options
-	edge      *serve.Server
-	large     *serve.Turns // of requests with large bodies
+	edge      *httpserver.Server
+	large     *httpserver.Turns // of requests with large bodies
 	faults    Faults
 	endpoints map[string]*Endpoint
 	hosts     map[string]bool
@@ -161,8 +161,8 @@ func New(o Options, faults Faults) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	procs := runtime.GOMAXPROCS(0)
-	s := &Server{opt: o, faults: faults, large: serve.NewTurns(procs, max(1, procs/2), largeWaits),
-		endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: serve.New(serve.Options{
+	s := &Server{opt: o, faults: faults, large: httpserver.NewTurns(procs, max(1, procs/2), largeWaits),
+		endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: httpserver.New(httpserver.Options{
 			MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
 			Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout,
 			TakeTimeout: o.WriteTimeout, Log: o.Log,

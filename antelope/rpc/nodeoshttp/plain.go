@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"tarn/serve"
+	"tarn/httpserver"
 )
 
 // lines are the header of each answer, as net/http writes it: what stands before its length, and
@@ -38,24 +38,24 @@ func (s *Server) lines() (l lines, err error) {
 	return l, nil
 }
 
-// Answer implements serve.Plain: it lets endpoints answer without net/http, as ServeHTTP does with
+// Answer implements httpserver.Plain: it lets endpoints answer without net/http, as ServeHTTP does with
 // it. What is to be refused before its body is read is for ServeHTTP.
-func (l *listener) Answer(ctx context.Context, r *serve.PlainRequest, out []byte) (a serve.PlainAnswer, taken bool) {
+func (l *listener) Answer(ctx context.Context, r *httpserver.PlainRequest, out []byte) (a httpserver.PlainAnswer, taken bool) {
 	s := l.s
 	e := s.endpoints[string(r.Path)]
 	if e == nil || e.Category&l.categories == 0 || int64(len(r.Body)) > s.opt.MaxBody ||
 		!e.AnyHost && !l.allows(string(r.Host), r.Local) {
 		return a, false
 	}
-	if r.Client != serve.ClientOf(ctx) {
-		ctx = serve.Asking(ctx, r.Client)
+	if r.Client != httpserver.ClientOf(ctx) {
+		ctx = httpserver.Asking(ctx, r.Client)
 	}
-	a = serve.PlainAnswer{Before: l.lines.before, After: l.lines.json}
+	a = httpserver.PlainAnswer{Before: l.lines.before, After: l.lines.json}
 	status, body, err := l.plain(ctx, e, r, out)
 	if err == nil {
 		err = s.edge.Take(r.Client, int64(len(body)-len(out)))
 	}
-	busy := new(serve.Busy)
+	busy := new(httpserver.Busy)
 	switch {
 	case errors.As(err, &busy):
 		a.Status, a.Body = s.faults(out, TooManyBytes, busy.Bytes)
@@ -73,10 +73,10 @@ func (l *listener) Answer(ctx context.Context, r *serve.PlainRequest, out []byte
 // errGone means that a client has gone before it was its turn.
 var errGone = errors.New("the client has gone")
 
-// plain lets an endpoint answer while the body is in flight. The error is of type [*serve.Busy] if
+// plain lets an endpoint answer while the body is in flight. The error is of type [*httpserver.Busy] if
 // there is no room for the body.
 func (l *listener) plain(
-	ctx context.Context, e *Endpoint, r *serve.PlainRequest, out []byte,
+	ctx context.Context, e *Endpoint, r *httpserver.PlainRequest, out []byte,
 ) (status int, answer []byte, err error) {
 	s, size := l.s, int64(len(r.Body))
 	if err := s.edge.Take(r.Client, size); err != nil {

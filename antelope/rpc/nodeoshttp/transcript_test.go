@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tarn/antelope/rpc/nodeoshttp"
-	"tarn/internal/transcript"
+	"tarn/internal/recordedcalls"
 )
 
 // What is said on a connection of its own, byte for byte, but that lines end with one
@@ -22,14 +22,14 @@ func TestConnectionsConverseAsTheFilesSay(t *testing.T) {
 		"origins.txt":  {AllowOrigin: "*", AllowHeaders: "X", MaxAge: "7", AllowCredentials: true},
 	} {
 		path := "testdata/" + file
-		list, err := transcript.Read(path)
+		list, err := recordedcalls.Read(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		e := open(t, o)
 		for _, x := range list {
 			got := e.converse(strings.ReplaceAll(strings.ReplaceAll(x.Ask, "\n", "\r\n"), "$host", e.address))
-			if len(x.Answers) != 1 || !transcript.Matches(x.Answers[0], got) {
+			if len(x.Answers) != 1 || !recordedcalls.Matches(x.Answers[0], got) {
 				t.Errorf("%s:%d: %s\n got %s\nwant %s", path, x.Line, x.Ask, got, x.Answers)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs/memfs"
 	"tarn/store/vfs/recordfs"
@@ -195,7 +195,7 @@ func TestHalfAFileInTheArchiveDoesNotStay(t *testing.T) {
 		mem, mem)
 	x.first, x.end = 1, 1
 	o := x.o
-	half := partlog.NewPart(o.Partition.Archive, o.Name, 1, 7).Log()
+	half := logcatalog.NewPart(o.Partition.Archive, o.Name, 1, 7).Log()
 	mem.Put(half, memfs.NewBlob([]byte("half")))
 	if err := x.open(); err != nil {
 		t.Fatal(err)

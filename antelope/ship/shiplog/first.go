@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/antelope/logcheck"
+	"tarn/antelope/logfinding"
 )
 
 // begin finds the first entry that is to be read; false if there is none.
 func (s *scanner) begin() (bool, error) {
 	if s.size < smallest {
-		s.wait(logcheck.Finding{Offset: 0, Detail: fmt.Sprintf("%d bytes, which is no entry", s.size)})
+		s.wait(logfinding.Finding{Offset: 0, Detail: fmt.Sprintf("%d bytes, which is no entry", s.size)})
 		return false, s.end()
 	}
 	var b [headerBytes]byte
@@ -37,7 +37,7 @@ func (s *scanner) begin() (bool, error) {
 		want |= featureGone
 	}
 	if m != want {
-		s.found(logcheck.Finding{Offset: 0, Block: s.num, Detail: fmt.Sprintf("magic number %x where %x belongs: "+
+		s.found(logfinding.Finding{Offset: 0, Block: s.num, Detail: fmt.Sprintf("magic number %x where %x belongs: "+
 			"the end of the file tells whether it is pruned", m, want),
 			Mend: s.mendBytes([]write{{"magic number", []piece{{0, binary.LittleEndian.AppendUint64(nil, want)}}}})})
 		binary.LittleEndian.PutUint64(b[:], want)
@@ -53,7 +53,7 @@ func (s *scanner) begin() (bool, error) {
 	if _, err := decodeHeader(b[:], s.size); errors.Is(err, ErrCorrupt) && s.from > 0 {
 		// Nobody reads that entry, but its length has to fit the file.
 		length := binary.LittleEndian.AppendUint64(nil, uint64(s.from-headerBytes-trailerBytes))
-		s.found(logcheck.Finding{Offset: 40, Block: s.base, Detail: err.Error(),
+		s.found(logfinding.Finding{Offset: 40, Block: s.base, Detail: err.Error(),
 			Mend: s.mendBytes([]write{{"length", []piece{{40, length}}}})})
 	}
 	return true, nil
@@ -96,7 +96,7 @@ func (s *scanner) beginPruned() (bool, error) {
 			return false, err
 		}
 		if !ok && there == 0 {
-			s.found(logcheck.Finding{Offset: headerBytes, Detail: "no whole entry is left"})
+			s.found(logfinding.Finding{Offset: headerBytes, Detail: "no whole entry is left"})
 			return false, nil
 		}
 		if ok {
@@ -106,7 +106,7 @@ func (s *scanner) beginPruned() (bool, error) {
 	s.said = n
 	s.first, s.from = s.num, s.at
 	if s.base > s.first || int64(s.first-s.base) > s.at/smallest { // there was no room for so many
-		s.found(logcheck.Finding{Offset: 8, Block: s.first, Detail: fmt.Sprintf("the first header is of block %d, "+
+		s.found(logfinding.Finding{Offset: 8, Block: s.first, Detail: fmt.Sprintf("the first header is of block %d, "+
 			"and the first entry, at offset %d, of block %d", s.base, s.at, s.first)})
 		s.lost, s.base = true, s.first
 	}

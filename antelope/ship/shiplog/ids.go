@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -17,11 +17,11 @@ type IDs struct{ files []*file }
 // OpenIDs opens the files of a log.
 func OpenIDs(o VerifyOptions) (*IDs, error) {
 	if o.FS == nil {
-		o.FS = partlog.OS
+		o.FS = logcatalog.OS
 	}
 	x := &IDs{}
 	for _, dir := range o.Old {
-		list, err := partlog.Parts(o.FS, dir, o.Name, nil, nil)
+		list, err := logcatalog.Parts(o.FS, dir, o.Name, nil, nil)
 		if err != nil {
 			return nil, errors.Join(err, x.Close())
 		}
@@ -31,14 +31,14 @@ func OpenIDs(o VerifyOptions) (*IDs, error) {
 			}
 		}
 	}
-	if err := x.open(o.FS, partlog.Pair(filepath.Join(o.Dir, o.Name)), 0, ^uint32(0)); err != nil {
+	if err := x.open(o.FS, logcatalog.Pair(filepath.Join(o.Dir, o.Name)), 0, ^uint32(0)); err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	return x, nil
 }
 
 // open opens a file that has an index, and a first header that can be read.
-func (x *IDs) open(files vfs.FS, p partlog.Pair, first, end uint32) error {
+func (x *IDs) open(files vfs.FS, p logcatalog.Pair, first, end uint32) error {
 	log, err := files.Open(p.Log(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

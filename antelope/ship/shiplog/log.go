@@ -9,7 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zlib"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -21,7 +21,7 @@ import (
 // one list of files true under one lock.
 type Log struct {
 	o  Options
-	fs partlog.FS
+	fs logcatalog.FS
 	z  *zlib.Writer
 
 	inflaters sync.Pool // that nobody uses
@@ -33,7 +33,7 @@ type Log struct {
 	cuts   uint64 // how often entries were taken back
 	stats  Stats
 
-	parts *partlog.Catalog[*file] // retained files; it guards itself
+	parts *logcatalog.Catalog[*file] // retained files; it guards itself
 
 	mark mark // what is durable
 }
@@ -47,7 +47,7 @@ type Stats struct {
 
 // file is an open log with its index. Positions are those of entries; the first is at 0.
 type file struct {
-	partlog.Pair
+	logcatalog.Pair
 	log, index vfs.File
 	say        *slog.Logger
 	mending    sync.Mutex // of the index, among readers
@@ -73,7 +73,7 @@ func Open(o Options) (*Log, error) {
 	if o.step == 0 {
 		o.step = usualStep
 	}
-	l := &Log{o: o, fs: o.fs(), parts: new(partlog.Catalog[*file]), z: zlib.NewWriter(io.Discard)}
+	l := &Log{o: o, fs: o.fs(), parts: new(logcatalog.Catalog[*file]), z: zlib.NewWriter(io.Discard)}
 	if err := vfs.MkdirAll(l.fs, o.Dir); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (l *Log) open() (err error) {
 	return nil
 }
 
-func (l *Log) newFile(pair partlog.Pair) *file {
+func (l *Log) newFile(pair logcatalog.Pair) *file {
 	return &file{Pair: pair, say: l.o.Logger}
 }
 
@@ -200,7 +200,7 @@ func (l *Log) use(num uint32, do func(*file) error) error {
 	if f := l.live; num >= f.first && num < f.end {
 		return do(f)
 	}
-	found, err := l.parts.Use(num, func(_ partlog.Part, f *file) error { return do(f) })
+	found, err := l.parts.Use(num, func(_ logcatalog.Part, f *file) error { return do(f) })
 	if err == nil && !found {
 		err = ErrNotFound
 	}

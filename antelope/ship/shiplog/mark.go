@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -30,11 +30,11 @@ func (m *mark) append(b []byte) []byte {
 }
 
 // readMark reads the mark of a log: an error that is fs.ErrNotExist if there is none, one that is
-// partlog.ErrMark if it is not whole.
+// logcatalog.ErrMark if it is not whole.
 func readMark(files vfs.FS, path string) (m mark, err error) {
-	b, err := partlog.ReadMark(files, path, markBytes+crc32.Size)
+	b, err := logcatalog.ReadMark(files, path, markBytes+crc32.Size)
 	if err == nil && len(b) != markBytes {
-		err = fmt.Errorf("%s: %w: it has %d bytes", path, partlog.ErrMark, len(b))
+		err = fmt.Errorf("%s: %w: it has %d bytes", path, logcatalog.ErrMark, len(b))
 	}
 	if err != nil {
 		return mark{}, err
@@ -47,7 +47,7 @@ func readMark(files vfs.FS, path string) (m mark, err error) {
 
 // write makes a mark durable.
 func (m *mark) write(files vfs.FS, path string) error {
-	_, err := partlog.WriteMark(files, path, m.append(nil))
+	_, err := logcatalog.WriteMark(files, path, m.append(nil))
 	return err
 }
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/antelope/logcheck"
+	"tarn/antelope/logfinding"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -70,14 +70,14 @@ func (s *scanner) end() error {
 	case torn:
 		s.tail()
 	case s.pruned && !s.lost && s.keep > s.limit:
-		s.found(logcheck.Finding{Offset: s.keep, Detail: "the end, with the number of entries, is cut off",
+		s.found(logfinding.Finding{Offset: s.keep, Detail: "the end, with the number of entries, is cut off",
 			Mend: s.cut("write the number of entries in it")})
 	case s.pruned && !s.lost && s.said != s.kept-s.first:
-		s.found(logcheck.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, "+
+		s.found(logfinding.Finding{Offset: s.limit, Detail: fmt.Sprintf("the log says that it ends with %d entries, "+
 			"and there are %d", s.said, s.kept-s.first), Mend: s.cut("write the number of entries in it")})
 	}
 	if p := s.part; p != nil && !torn && s.num != p.Last+1 {
-		s.found(logcheck.Finding{Offset: s.at, Block: s.num,
+		s.found(logfinding.Finding{Offset: s.at, Block: s.num,
 			Detail: fmt.Sprintf("the file ends before this block, and is named as if it had block %d", p.Last)})
 	}
 	if err := s.checkIndex(); err != nil {
@@ -110,13 +110,13 @@ func (s *scanner) tail() {
 }
 
 // cut makes a file end after its last whole entry.
-func (s *scanner) cut(what string) *logcheck.Mend {
+func (s *scanner) cut(what string) *logfinding.Mend {
 	pruned, path, files, keep, count, m := s.pruned && s.keep > 0, s.path(), s.o.FS, s.keep, s.kept-s.first, s.newMark()
 	lower := ""                                         // the mark, if it says more
 	if s.mark != nil && s.mark.size > keep && !s.lost { // else nobody can tell the blocks of a mark
 		lower = markPath(s.pair)
 	}
-	return &logcheck.Mend{What: what + " " + path, Do: func() error {
+	return &logfinding.Mend{What: what + " " + path, Do: func() error {
 		f, err := files.Open(path, true)
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ func (s *scanner) checkIndex() error {
 		want = 0
 	}
 	if s.index == nil {
-		s.found(logcheck.Finding{Path: path, Offset: -1, Detail: "there is no index", Start: true, Mend: s.rebuild()})
+		s.found(logfinding.Finding{Path: path, Offset: -1, Detail: "there is no index", Start: true, Mend: s.rebuild()})
 		return nil
 	}
 	size, err := s.index.Size()
@@ -167,17 +167,17 @@ func (s *scanner) checkIndex() error {
 	x := &s.odd
 	switch {
 	case x.wrong > 0 && x.first < want:
-		s.found(logcheck.Finding{Path: path, Offset: x.first, Block: x.block,
+		s.found(logfinding.Finding{Path: path, Offset: x.first, Block: x.block,
 			Detail: fmt.Sprintf("%d positions are not where the log has the blocks", x.wrong), Mend: s.rebuild()})
 	case size != want && !s.lost:
-		s.found(logcheck.Finding{Path: path, Offset: min(size, want),
+		s.found(logfinding.Finding{Path: path, Offset: min(size, want),
 			Detail: fmt.Sprintf("%d bytes where %d belong", size, want), Start: true, Mend: s.rebuild()})
 	}
 	return nil
 }
 
 // rebuild makes the index again; nil if headers are lost that would be needed.
-func (s *scanner) rebuild() *logcheck.Mend {
+func (s *scanner) rebuild() *logfinding.Mend {
 	if s.lost {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (s *scanner) rebuild() *logcheck.Mend {
 	if s.keep == 0 {
 		f.end = first
 	}
-	return &logcheck.Mend{What: "make " + path + " again", Do: func() (err error) {
+	return &logfinding.Mend{What: "make " + path + " again", Do: func() (err error) {
 		if f.log, err = files.Open(logPath, false); err != nil {
 			return err
 		}
@@ -208,14 +208,14 @@ func (s *scanner) checkMark(torn bool) error {
 	m := s.mark
 	if m != nil && s.fits && s.pruned && !s.lost && s.keep > 0 && m.first < s.first {
 		path := markPath(s.pair)
-		s.found(logcheck.Finding{Path: path, Offset: 0, Block: m.first,
+		s.found(logfinding.Finding{Path: path, Offset: 0, Block: m.first,
 			Detail: fmt.Sprintf("the mark says that blocks from this one on can be read, and the first entry is that "+
 				"of block %d", s.first), Mend: s.remark()})
 	}
 	if m == nil || s.fits || torn && s.keep < m.size {
 		return nil
 	}
-	f := logcheck.Finding{Path: markPath(s.pair), Offset: -1}
+	f := logfinding.Finding{Path: markPath(s.pair), Offset: -1}
 	if m.size > s.keep {
 		f.Path, f.Offset = s.path(), s.keep
 		f.Detail = fmt.Sprintf("the log ends here, and %d bytes, up to block %d, were durable", m.size, m.end-1)
@@ -232,8 +232,8 @@ func (s *scanner) checkMark(torn bool) error {
 }
 
 // remark writes the mark for the whole entries.
-func (s *scanner) remark() *logcheck.Mend {
+func (s *scanner) remark() *logfinding.Mend {
 	path, files, to := markPath(s.pair), s.o.FS, s.newMark()
-	return &logcheck.Mend{What: "write " + path + " for what the log has",
+	return &logfinding.Mend{What: "write " + path + " for what the log has",
 		Do: func() error { return to.write(files, path) }}
 }

@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"math"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 )
 
 // openParts lists the retained files, and lets go of those that the options do not want any more.
 func (l *Log) openParts() (err error) {
 	p := l.o.Partition
-	l.parts, err = partlog.OpenCatalog(partlog.Options{
+	l.parts, err = logcatalog.OpenCatalog(logcatalog.Options{
 		FS: l.fs, Name: l.o.Name, Retained: p.Retained, Archive: p.Archive, Most: p.MaxFiles, Logger: l.o.Logger,
 	}, nil, l.openPart)
 	if err != nil {
@@ -26,7 +26,7 @@ func (l *Log) letGo() error { return l.parts.LetGo(math.MaxUint32) }
 
 // openPart opens a retained file. Its name tells which blocks it has: what is damaged in it is
 // told of by who reads that, and leaves the rest to be read.
-func (l *Log) openPart(p partlog.Part) (*file, error) {
+func (l *Log) openPart(p logcatalog.Part) (*file, error) {
 	f := l.newFile(p.Pair)
 	f.base, f.first, f.end = p.First, p.First, p.Last+1
 	var err error

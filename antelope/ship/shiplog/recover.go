@@ -7,10 +7,10 @@ import (
 	"io"
 	"io/fs"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // recover finds the end of the live file, cuts off what is not whole, and makes what it
@@ -25,7 +25,7 @@ func (l *Log) recover() error {
 	marked := odd == nil
 	switch {
 	case marked || errors.Is(odd, fs.ErrNotExist):
-	case errors.Is(odd, partlog.ErrMark):
+	case errors.Is(odd, logcatalog.ErrMark):
 		l.o.Logger.Warn("The mark of a history log is damaged. Without it only the last entry of the log is looked "+
 			"at: `tarn history verify` looks at all", "error", odd)
 	default:
@@ -228,7 +228,7 @@ func (l *Log) adoptPruned(size int64) error {
 // judge returns an error unless a crash can have left what follows the whole entries.
 func (l *Log) judge(size int64, marked bool) error {
 	f := l.live
-	end := logtail.End{Path: f.Log(), Whole: f.size, Size: size, Durable: logtail.Unnoted,
+	end := torntail.End{Path: f.Log(), Whole: f.size, Size: size, Durable: torntail.Unnoted,
 		Behind: func(at int64) (int64, bool, error) {
 			s := scanner{log: f.log, size: size}
 			at, _, found, err := s.whole(at+1, 0)
@@ -239,7 +239,7 @@ func (l *Log) judge(size int64, marked bool) error {
 	}
 	end.Remedy = "Stop the node; `tarn history verify` names all that is damaged in the folder, `tarn history " +
 		"repair` mends what can be mended. Or restore the file from a copy"
-	damage := new(logtail.Damage)
+	damage := new(torntail.Damage)
 	err := end.Judge()
 	if errors.As(err, &damage) {
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
@@ -399,7 +399,7 @@ func (l *Log) cut(size int64) error {
 		want += countBytes
 	}
 	if size > want {
-		kept, err := logtail.Keep(l.fs, f.log, f.Log(), f.size, size)
+		kept, err := torntail.Keep(l.fs, f.log, f.Log(), f.size, size)
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/logcheck"
-	"tarn/antelope/logcheck/logchecktest"
+	"tarn/antelope/logfinding"
+	"tarn/antelope/logfinding/logrepairtest"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
@@ -136,7 +136,7 @@ func cutShort(t *testing.T, r *rand.Rand, change func(*Options), s uint64) (mend
 		}
 	}
 	spoiled := mem.Clone()
-	list, mended := logchecktest.CutShort(t, mem, func(files vfs.FS, disk *memfs.FS) []logcheck.Finding {
+	list, mended := logrepairtest.CutShort(t, mem, func(files vfs.FS, disk *memfs.FS) []logfinding.Finding {
 		x.o.FS = testFS{files, disk}
 		return inspectBeside(t, x, known)
 	}, s, note)
@@ -150,7 +150,7 @@ func cutShort(t *testing.T, r *rand.Rand, change func(*Options), s uint64) (mend
 			sound := before[at : at+h.span()]
 			if holds(now, at, sound) && !holds(after, at, sound) {
 				t.Fatalf("%v\nfound %v\nthe entry at %d of %s was sound, and is gone",
-					note, logchecktest.Told(list), at, p)
+					note, logrepairtest.Told(list), at, p)
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"tarn/antelope/logcheck"
+	"tarn/antelope/logfinding"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -59,7 +59,7 @@ func (s *scanner) whole(from int64, num uint32) (at int64, found uint32, ok bool
 
 // derive tells what an entry must be that ends at end, and what makes it so; nil if its
 // content is not whole, or nothing tells that it is of the block that is next.
-func (s *scanner) derive(end int64) (header, *logcheck.Mend, error) {
+func (s *scanner) derive(end int64) (header, *logfinding.Mend, error) {
 	var b [headerBytes]byte
 	if end-s.at < smallest {
 		return header{}, nil, nil
@@ -147,12 +147,12 @@ func writeID(at int64, id *types.Checksum256) write {
 	return write{"id", []piece{{at + 12, id[4:]}, {at + 8, id[:4]}}}
 }
 
-func (s *scanner) mendBytes(list []write) *logcheck.Mend {
+func (s *scanner) mendBytes(list []write) *logfinding.Mend {
 	if len(list) != 1 { // of two wrong pieces neither tells what the other was
 		return nil
 	}
 	w, path, files := list[0], s.path(), s.o.FS
-	return &logcheck.Mend{What: fmt.Sprintf("write the %s of the entry of block %d, at offset %d of %s, anew",
+	return &logfinding.Mend{What: fmt.Sprintf("write the %s of the entry of block %d, at offset %d of %s, anew",
 		w.what, s.num, w.pieces[0].at, path), Do: func() error {
 		f, err := files.Open(path, true)
 		if err != nil {

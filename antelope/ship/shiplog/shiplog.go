@@ -15,7 +15,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -36,9 +36,9 @@ var (
 
 // Options say where a log is and how much of it is kept.
 type Options struct {
-	Name   string     // of the files: trace_history, chain_state_history, finality_data_history
-	Dir    string     // made if it isn't there
-	FS     partlog.FS // nil for the machine's own
+	Name   string        // of the files: trace_history, chain_state_history, finality_data_history
+	Dir    string        // made if it isn't there
+	FS     logcatalog.FS // nil for the machine's own
 	Logger *slog.Logger
 
 	// Retain is how many of the newest blocks are kept; 0 is all.
@@ -79,14 +79,14 @@ func (o *Options) Validate() error {
 }
 
 // pair is the file that is appended to, with its index.
-func (o *Options) pair() partlog.Pair { return partlog.Pair(filepath.Join(o.Dir, o.Name)) }
+func (o *Options) pair() logcatalog.Pair { return logcatalog.Pair(filepath.Join(o.Dir, o.Name)) }
 
 func (o *Options) logPath() string   { return o.pair().Log() }
 func (o *Options) indexPath() string { return o.pair().Index() }
 func (o *Options) markPath() string  { return markPath(o.pair()) }
 
 // markPath is where the mark of a log is.
-func markPath(p partlog.Pair) string { return string(p) + ".mark" }
+func markPath(p logcatalog.Pair) string { return string(p) + ".mark" }
 
 // Remove deletes the files of a log that is not open, retained ones too; those in an
 // archive are the operator's.
@@ -95,9 +95,9 @@ func Remove(o Options) error {
 		return err
 	}
 	fs := o.fs()
-	remove := []partlog.Pair{o.pair()}
+	remove := []logcatalog.Pair{o.pair()}
 	if o.Partition != nil {
-		list, err := partlog.Parts(fs, o.Partition.Retained, o.Name, nil, nil)
+		list, err := logcatalog.Parts(fs, o.Partition.Retained, o.Name, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -116,9 +116,9 @@ func Remove(o Options) error {
 	return err
 }
 
-func (o *Options) fs() partlog.FS {
+func (o *Options) fs() logcatalog.FS {
 	if o.FS == nil {
-		return partlog.OS
+		return logcatalog.OS
 	}
 	return o.FS
 }

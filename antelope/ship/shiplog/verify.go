@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 
-	"tarn/antelope/logcheck"
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
+	"tarn/antelope/logfinding"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 )
@@ -17,11 +17,11 @@ import (
 // VerifyOptions say which log is read, and who is told.
 type VerifyOptions struct {
 	Name string
-	Dir  string     // of the file that is appended to
-	Old  []string   // folders with parts of it, retained or archived; they need not exist
-	FS   partlog.FS // nil for the machine's own
+	Dir  string        // of the file that is appended to
+	Old  []string      // folders with parts of it, retained or archived; they need not exist
+	FS   logcatalog.FS // nil for the machine's own
 
-	logcheck.Reporter
+	logfinding.Reporter
 	// Decode reads the unpacked content of an entry; nil looks at the checksum only.
 	Decode func(io.Reader) error
 	// ID is the id that a block has elsewhere, false if it is not known there; nil knows none.
@@ -31,19 +31,19 @@ type VerifyOptions struct {
 // Verify reads all of a log, entry by entry, and changes nothing. It goes on after a
 // finding at the next whole entry. A log that is not there has nothing to read. The error
 // is that of what could not be read at all.
-func Verify(o VerifyOptions) (logcheck.Counts, error) {
+func Verify(o VerifyOptions) (logfinding.Counts, error) {
 	if o.FS == nil {
-		o.FS = partlog.OS
+		o.FS = logcatalog.OS
 	}
-	var total logcheck.Counts
+	var total logfinding.Counts
 	for _, dir := range o.Old {
-		list, err := partlog.Parts(o.FS, dir, o.Name, nil, nil)
+		list, err := logcatalog.Parts(o.FS, dir, o.Name, nil, nil)
 		if err != nil {
 			return total, fmt.Errorf("list %s: %w", dir, err)
 		}
 		for i, p := range list {
 			if i > 0 && p.First != list[i-1].Last+1 {
-				o.Found(logcheck.Finding{Path: p.Log(), Offset: -1, Block: p.First,
+				o.Found(logfinding.Finding{Path: p.Log(), Offset: -1, Block: p.First,
 					Detail: fmt.Sprintf("the file before it ends with block %d", list[i-1].Last)})
 			}
 			if err := o.file(p.Pair, &p, &total); err != nil {
@@ -51,11 +51,11 @@ func Verify(o VerifyOptions) (logcheck.Counts, error) {
 			}
 		}
 	}
-	return total, o.file(partlog.Pair(filepath.Join(o.Dir, o.Name)), nil, &total)
+	return total, o.file(logcatalog.Pair(filepath.Join(o.Dir, o.Name)), nil, &total)
 }
 
 // file reads one file with its index; p is nil for the one that is appended to.
-func (o *VerifyOptions) file(pair partlog.Pair, p *partlog.Part, total *logcheck.Counts) (err error) {
+func (o *VerifyOptions) file(pair logcatalog.Pair, p *logcatalog.Part, total *logfinding.Counts) (err error) {
 	log, err := o.FS.Open(pair.Log(), false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -87,12 +87,12 @@ func (o *VerifyOptions) file(pair partlog.Pair, p *partlog.Part, total *logcheck
 // scanner reads one file.
 type scanner struct {
 	o     *VerifyOptions
-	pair  partlog.Pair
-	part  *partlog.Part
+	pair  logcatalog.Pair
+	part  *logcatalog.Part
 	log   vfs.File
 	index vfs.File // nil if there is none
 	size  int64
-	count *logcheck.Counts
+	count *logfinding.Counts
 
 	limit  int64 // where entries end at the latest
 	pruned bool
@@ -106,8 +106,8 @@ type scanner struct {
 	mark   *mark // of the file that is appended to, if it has one
 	fits   bool  // the mark does
 
-	waiting []logcheck.Finding // after the last whole entry: perhaps they are its end
-	keep    int64              // where the first of them begins, and its block
+	waiting []logfinding.Finding // after the last whole entry: perhaps they are its end
+	keep    int64                // where the first of them begins, and its block
 	kept    uint32
 	stop    bool   // what follows is cut off by a start
 	lost    bool   // headers are lost: nobody can tell where blocks are
@@ -119,7 +119,7 @@ type scanner struct {
 
 func (s *scanner) path() string { return s.pair.Log() }
 
-func (s *scanner) found(f logcheck.Finding) {
+func (s *scanner) found(f logfinding.Finding) {
 	if f.Path == "" {
 		f.Path = s.path()
 	}
@@ -154,8 +154,8 @@ func (s *scanner) findMark() error {
 	switch {
 	case err == nil:
 		s.mark = &m
-	case errors.Is(err, partlog.ErrMark):
-		s.found(logcheck.Finding{Path: markPath(s.pair), Offset: -1,
+	case errors.Is(err, logcatalog.ErrMark):
+		s.found(logfinding.Finding{Path: markPath(s.pair), Offset: -1,
 			Detail: "the mark is not whole; without it the last entry of the log is looked at", Start: true})
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -232,11 +232,11 @@ func (s *scanner) resynchronize(h header) error {
 		return err
 	}
 	if err == nil && number(next.id) == number(h.id)+1 {
-		s.found(logcheck.Finding{Offset: s.at + 8, Block: s.num, Detail: why})
+		s.found(logfinding.Finding{Offset: s.at + 8, Block: s.num, Detail: why})
 		s.num, s.lost = number(h.id), true
 		return s.content(h)
 	}
-	f := logcheck.Finding{Offset: s.at + 8, Block: s.num, Detail: why}
+	f := logfinding.Finding{Offset: s.at + 8, Block: s.num, Detail: why}
 	id, ok, err := s.known(s.at + h.span())
 	if err != nil {
 		return err
@@ -290,7 +290,7 @@ func (s *scanner) content(h header) error {
 	err := s.unpack(s.at, h)
 	switch {
 	case errors.Is(err, ErrCorrupt):
-		s.wait(logcheck.Finding{Offset: s.at, Block: s.num, Detail: err.Error()})
+		s.wait(logfinding.Finding{Offset: s.at, Block: s.num, Detail: err.Error()})
 	case err != nil:
 		return err
 	default:
@@ -313,7 +313,7 @@ func (s *scanner) isWhole(h header) error {
 	end := s.at + h.span()
 	if m := s.mark; m != nil && m.size == end && m.end == s.num+1 && m.id != h.id {
 		id := m.id
-		s.found(logcheck.Finding{Offset: s.at + 8, Block: s.num,
+		s.found(logfinding.Finding{Offset: s.at + 8, Block: s.num,
 			Detail: fmt.Sprintf("the entry is of block %s, and %s was durable", h.id, id),
 			Mend:   s.mendBytes([]write{writeID(s.at, &id)})})
 		s.last, s.fits = id, true
@@ -324,7 +324,7 @@ func (s *scanner) isWhole(h header) error {
 	}
 	id, ok, err := s.o.ID(s.num)
 	if err == nil && ok && id != h.id {
-		s.found(logcheck.Finding{Offset: s.at + 8, Block: s.num,
+		s.found(logfinding.Finding{Offset: s.at + 8, Block: s.num,
 			Detail: fmt.Sprintf("the entry is of block %s, elsewhere it is %s", h.id, id)})
 	}
 	return err
@@ -332,7 +332,7 @@ func (s *scanner) isWhole(h header) error {
 
 // wait keeps a finding until it is known whether whole entries follow. Behind the mark
 // nobody asks: a start cuts off all from there on.
-func (s *scanner) wait(f logcheck.Finding) {
+func (s *scanner) wait(f logfinding.Finding) {
 	f.Path = s.path()
 	if len(s.waiting) == 0 {
 		s.keep, s.kept = s.at, s.num
@@ -374,7 +374,7 @@ func (s *scanner) unpack(at int64, h header) error {
 // that follows and its checksum tell what they were.
 func (s *scanner) resume(why error) error {
 	if s.mark != nil && s.at >= s.mark.size {
-		s.wait(logcheck.Finding{Offset: s.at, Block: s.num, Detail: why.Error()})
+		s.wait(logfinding.Finding{Offset: s.at, Block: s.num, Detail: why.Error()})
 		s.stop = true
 		return nil
 	}
@@ -388,7 +388,7 @@ func (s *scanner) resume(why error) error {
 	if err := s.read(at - s.at); err != nil {
 		return err
 	}
-	f := logcheck.Finding{Offset: s.at, Block: s.num, Detail: why.Error()}
+	f := logfinding.Finding{Offset: s.at, Block: s.num, Detail: why.Error()}
 	if !ok || num == s.num+1 {
 		h, mend, err := s.derive(at)
 		if err != nil {

@@ -13,28 +13,28 @@ import (
 	"syscall"
 	"testing"
 
-	"tarn/antelope/logcheck"
-	"tarn/antelope/logcheck/logchecktest"
+	"tarn/antelope/logfinding"
+	"tarn/antelope/logfinding/logrepairtest"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
 
 // inspect verifies a log and returns what was found.
-func inspect(t *testing.T, x *life) []logcheck.Finding {
+func inspect(t *testing.T, x *life) []logfinding.Finding {
 	t.Helper()
 	return inspectBeside(t, x, nil)
 }
 
 // inspectBeside verifies a log beside another one, which has the ids of blocks.
-func inspectBeside(t *testing.T, x *life, known map[uint32]types.Checksum256) []logcheck.Finding {
+func inspectBeside(t *testing.T, x *life, known map[uint32]types.Checksum256) []logfinding.Finding {
 	t.Helper()
-	var list []logcheck.Finding
+	var list []logfinding.Finding
 	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
 	if x.o.Partition != nil {
 		o.Old = []string{x.o.Partition.Retained, x.o.Partition.Archive}
 	}
-	o.Reporter = logcheck.Reporter{Found: func(f logcheck.Finding) { list = append(list, f) },
+	o.Reporter = logfinding.Reporter{Found: func(f logfinding.Finding) { list = append(list, f) },
 		Read: func(int64) error { return nil }}
 	if known != nil {
 		o.ID = func(num uint32) (types.Checksum256, bool, error) {
@@ -133,7 +133,7 @@ func damageOne(t *testing.T, r *rand.Rand, x *life) {
 	for _, f := range list {
 		mended = mended && f.Mend != nil
 	}
-	logchecktest.Mend(t, list)
+	logrepairtest.Mend(t, list)
 	if len(list) > 0 && !mended {
 		return // nothing but recording again helps
 	}
@@ -216,7 +216,7 @@ func TestATornEndIsCutOff(t *testing.T) {
 				err = x.o.FS.Remove(x.o.markPath())
 			}
 			list := inspect(t, x)
-			logchecktest.Mend(t, list)
+			logrepairtest.Mend(t, list)
 			if left := inspect(t, x); err != nil || len(list) == 0 || len(left) > 0 {
 				t.Fatalf("marked %v, %d of %d bytes: %v, then %v, %v", marked, whole, len(b), list, left, err)
 			}
@@ -232,9 +232,9 @@ func TestAnIDIsHeldAgainstAnother(t *testing.T) {
 	x := grown(t, rand.New(rand.NewPCG(1, 1)), func(*Options) {}, 10)
 	flip(t, x.o.FS, x.o.logPath(), 30, 1)
 	id := x.want[x.first].id
-	var list []logcheck.Finding
+	var list []logfinding.Finding
 	o := VerifyOptions{Name: x.o.Name, Dir: folder, FS: x.o.FS}
-	o.Reporter = logcheck.Reporter{Found: func(f logcheck.Finding) { list = append(list, f) },
+	o.Reporter = logfinding.Reporter{Found: func(f logfinding.Finding) { list = append(list, f) },
 		Read: func(int64) error { return nil }}
 	ids, err := OpenIDs(o)
 	if err != nil {
@@ -288,11 +288,11 @@ func TestNoEntryIsOfTheLastNumber(t *testing.T) {
 				}
 				told := []string{name, fmt.Sprintf("entry %d of %d", at, len(where))}
 				list := inspectBeside(t, x, known)
-				for round := 0; logchecktest.Mendable(list); round++ {
-					if told = append(told, logchecktest.Told(list)...); round == 3 {
+				for round := 0; logrepairtest.Mendable(list); round++ {
+					if told = append(told, logrepairtest.Told(list)...); round == 3 {
 						t.Fatalf("a repair does not end: %v", told)
 					}
-					logchecktest.Mend(t, list)
+					logrepairtest.Mend(t, list)
 					list = inspectBeside(t, x, known)
 				}
 				if inside := at > 1 && at < len(where)-1; inside &&
@@ -372,7 +372,7 @@ func FuzzVerify(f *testing.F) {
 		}
 		for range 3 {
 			list := inspect(t, x)
-			if !logchecktest.Mendable(list) {
+			if !logrepairtest.Mendable(list) {
 				return
 			}
 			for _, f := range list {
@@ -386,6 +386,6 @@ func FuzzVerify(f *testing.F) {
 				}
 			}
 		}
-		t.Fatalf("after three repairs there is %v", logchecktest.Told(inspect(t, x)))
+		t.Fatalf("after three repairs there is %v", logrepairtest.Told(inspect(t, x)))
 	})
 }

@@ -28,7 +28,7 @@ const (
 
 // TestPlantedFaultsInTheOrderOfRowsAreCaught builds this package with each fault in what is
 // noted of a block's rows, and demands that the histories of the sample differ then. What the
-// sample does not show is planted in antelope/oracle.
+// sample does not show is planted in antelope/difftest.
 func TestPlantedFaultsInTheOrderOfRowsAreCaught(t *testing.T) {
 	refdata.Path(t, "history-sample")
 	plantedfault.Test(t, []plantedfault.Fault{

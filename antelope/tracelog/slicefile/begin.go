@@ -11,7 +11,7 @@ import (
 	"tarn/antelope/tracelog/wire"
 	"tarn/antelope/types"
 	"tarn/store/vfs"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // Chain is what the files are compared with: a chain that goes on after its head, which is
@@ -214,7 +214,7 @@ func (d *directory) keepSlice(is sizes) error {
 		if err != nil {
 			return err
 		}
-		removed, err := logtail.Keep(d.fs, f, path, 0, size)
+		removed, err := torntail.Keep(d.fs, f, path, 0, size)
 		if err = errors.Join(err, f.Close()); err != nil {
 			return err
 		}
@@ -246,8 +246,8 @@ func (d *directory) cutFile(path string, size int64, keep bool) (more int64, err
 	}
 	if err == nil && is > size {
 		if keep {
-			var removed logtail.Removed
-			removed, err = logtail.Cut(d.fs, f, path, size, is)
+			var removed torntail.Removed
+			removed, err = torntail.Cut(d.fs, f, path, size, is)
 			if err == nil {
 				d.o.Logger.Warn("Traces at the end of a file are cut off", "file", path, "offset", size,
 					"bytes", is-size, "kept", removed.Kept)

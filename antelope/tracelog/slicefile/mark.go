@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 )
 
 // mark says how far the files are durable: those of the slices that it names up to these
@@ -83,7 +83,7 @@ func (m *mark) append(b []byte) []byte {
 func decodeMark(b []byte) (m mark, err error) {
 	if n := len(b); n < markBytes || (n-markBytes)%sizesBytes != 0 || string(b[:len(markMagic)]) != markMagic ||
 		int(binary.LittleEndian.Uint32(b[markBytes-4:])) != (n-markBytes)/sizesBytes {
-		return m, fmt.Errorf("%w: it has %d bytes", partlog.ErrMark, n)
+		return m, fmt.Errorf("%w: it has %d bytes", logcatalog.ErrMark, n)
 	}
 	r := b[len(markMagic):]
 	m.head, m.lib, m.end = binary.LittleEndian.Uint32(r), binary.LittleEndian.Uint32(r[4:]),
@@ -104,14 +104,14 @@ func (d *directory) markPath() string {
 // readMark reads the mark; false if there is none. It was written durably, so that one
 // that is not whole is damage.
 func (d *directory) readMark() (m mark, ok bool, err error) {
-	b, err := partlog.ReadMark(d.fs, d.markPath(), mostMark)
+	b, err := logcatalog.ReadMark(d.fs, d.markPath(), mostMark)
 	if errors.Is(err, fs.ErrNotExist) {
 		return mark{}, false, nil
 	}
 	if err == nil {
 		m, err = decodeMark(b)
 	}
-	if errors.Is(err, partlog.ErrMark) {
+	if errors.Is(err, logcatalog.ErrMark) {
 		err = fmt.Errorf("%w: %s: %w. Remove it if the files beside it are known to be whole",
 			ErrCorrupt, d.markPath(), err)
 	}
@@ -136,7 +136,7 @@ func (l *Log) setMark(m mark) error {
 		}
 		l.names = false
 	}
-	bytes, err := partlog.WriteMark(l.fs, l.markPath(), m.append(nil))
+	bytes, err := logcatalog.WriteMark(l.fs, l.markPath(), m.append(nil))
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"tarn/antelope/logcheck"
-	"tarn/antelope/logcheck/logchecktest"
+	"tarn/antelope/logfinding"
+	"tarn/antelope/logfinding/logrepairtest"
 	"tarn/store/vfs"
 	"tarn/store/vfs/memfs"
 )
@@ -61,7 +61,7 @@ func spoil(t *testing.T, r *rand.Rand, mem *memfs.FS) string {
 // brings to where the first would have come, and which have nothing left that can be mended.
 func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 	s := max(1, *seedFlag) // a new one is for long runs
-	verify := func(files vfs.FS, disk *memfs.FS) []logcheck.Finding { return inspectAll(t, testFS{files, disk}) }
+	verify := func(files vfs.FS, disk *memfs.FS) []logfinding.Finding { return inspectAll(t, testFS{files, disk}) }
 	mended := 0
 	for round := range uint64(*spoiledFlag) {
 		r := rand.New(rand.NewPCG(s, round))
@@ -78,7 +78,7 @@ func TestARepairThatIsCutShortIsEndedByTheNext(t *testing.T) {
 		for range 1 + r.IntN(3) {
 			note = append(note, spoil(t, r, mem))
 		}
-		_, n := logchecktest.CutShort(t, mem, verify, s, note)
+		_, n := logrepairtest.CutShort(t, mem, verify, s, note)
 		mended += n
 	}
 	if mended == 0 {
@@ -134,13 +134,13 @@ func FuzzVerify(f *testing.F) {
 		files := testFS{mem, mem}
 		for range 3 {
 			list := inspectAll(t, files)
-			if !logchecktest.Mendable(list) {
+			if !logrepairtest.Mendable(list) {
 				return
 			}
-			logchecktest.Mend(t, list)
+			logrepairtest.Mend(t, list)
 		}
-		if list := inspectAll(t, files); logchecktest.Mendable(list) {
-			t.Fatalf("after three repairs there is %v", logchecktest.Told(list))
+		if list := inspectAll(t, files); logrepairtest.Mendable(list) {
+			t.Fatalf("after three repairs there is %v", logrepairtest.Told(list))
 		}
 	})
 }

@@ -39,7 +39,7 @@ import (
 	"strings"
 	"sync"
 
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
 	"tarn/store/vfs"
 )
 
@@ -58,9 +58,9 @@ var (
 
 // Options say where slices are.
 type Options struct {
-	Dir    string     // made if it isn't there
-	Stride uint32     // blocks of a slice
-	FS     partlog.FS // nil for the machine's own
+	Dir    string        // made if it isn't there
+	Stride uint32        // blocks of a slice
+	FS     logcatalog.FS // nil for the machine's own
 	Logger *slog.Logger
 }
 
@@ -108,7 +108,7 @@ type Log struct {
 // nothing of what is known of them.
 type directory struct {
 	o  Options
-	fs partlog.FS
+	fs logcatalog.FS
 }
 
 // Stats are what a log has done since it was opened.
@@ -136,7 +136,7 @@ func Open(o Options) (*Log, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.FS == nil {
-		o.FS = partlog.OS
+		o.FS = logcatalog.OS
 	}
 	l := &Log{directory: directory{o, o.FS}, slices: map[uint32]*slice{}, parts: map[uint32]*part{}}
 	if err := vfs.MkdirAll(l.fs, o.Dir); err != nil {
@@ -259,4 +259,4 @@ func (l *Log) Close() error {
 }
 
 // FS is where the files are.
-func (d *directory) FS() partlog.FS { return d.fs }
+func (d *directory) FS() logcatalog.FS { return d.fs }

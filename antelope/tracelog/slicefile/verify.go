@@ -9,8 +9,8 @@ import (
 	"math"
 	"slices"
 
-	"tarn/antelope/logcheck"
-	"tarn/antelope/partlog"
+	"tarn/antelope/logcatalog"
+	"tarn/antelope/logfinding"
 	"tarn/antelope/serial"
 	"tarn/antelope/tracelog/clog"
 	"tarn/antelope/tracelog/wire"
@@ -21,16 +21,16 @@ import (
 // VerifyOptions say which folder is read, and who is told.
 type VerifyOptions struct {
 	Dir string
-	FS  partlog.FS // nil for the machine's own
+	FS  logcatalog.FS // nil for the machine's own
 
-	logcheck.Reporter
+	logfinding.Reporter
 }
 
 // Verify reads all slices of a folder, of any stride, and changes nothing. The error is that
 // of what could not be read at all.
-func Verify(o VerifyOptions) (total logcheck.Counts, err error) {
+func Verify(o VerifyOptions) (total logfinding.Counts, err error) {
 	if o.FS == nil {
-		o.FS = partlog.OS
+		o.FS = logcatalog.OS
 	}
 	names, err := o.FS.List(o.Dir)
 	if err != nil {
@@ -62,13 +62,13 @@ func Verify(o VerifyOptions) (total logcheck.Counts, err error) {
 type verifier struct {
 	o     *VerifyOptions
 	l     *Log
-	count *logcheck.Counts
+	count *logfinding.Counts
 	mark  mark
 	has   bool // a mark
 	left  int  // pieces of damage that cannot be mended
 }
 
-func (v *verifier) report(f logcheck.Finding) {
+func (v *verifier) report(f logfinding.Finding) {
 	if !f.Start && f.Mend == nil {
 		v.left++
 	}
@@ -90,10 +90,10 @@ func (v *verifier) run() (err error) {
 		before = s.ids
 	}
 	if bad != nil {
-		f := logcheck.Finding{Path: v.l.markPath(), Offset: -1, Detail: bad.Error()}
+		f := logfinding.Finding{Path: v.l.markPath(), Offset: -1, Detail: bad.Error()}
 		if v.left == 0 { // then nothing is lost without it
 			path := f.Path
-			f.Mend = &logcheck.Mend{What: "remove " + path + ": the files beside it are whole",
+			f.Mend = &logfinding.Mend{What: "remove " + path + ": the files beside it are whole",
 				Do: func() error { return vfs.RemoveDurably(v.l.fs, path) }}
 		}
 		v.report(f)
@@ -112,9 +112,9 @@ type checked struct {
 	blocks []wire.Entry // as the index should have them
 
 	ids, before map[uint32][]types.Checksum256 // of blocks of this slice, and of the one before it
-	wrong       *logcheck.Finding              // the first that is wrong with the index
-	short       *logcheck.Finding              // the index ends too early
-	ends        []logcheck.Finding             // that are not whole
+	wrong       *logfinding.Finding            // the first that is wrong with the index
+	short       *logfinding.Finding            // the index ends too early
+	ends        []logfinding.Finding           // that are not whole
 	oddIDs      bool                           // the file of ids has what it may not have
 	unsure      bool                           // the index cannot be made of what there is
 	doubt       types.Checksum256              // id that only one of two files has
@@ -145,7 +145,7 @@ func (s *checked) run() error {
 		path := l.path(tracesPrefix, s.number, clogSuffix)
 		_, err = l.use(path, func(f vfs.File, size int64) error { return s.readPacked(f, size, path) })
 	} else if err == nil && gone && len(s.index) > 0 {
-		s.v.report(logcheck.Finding{Path: s.path(0), Offset: -1,
+		s.v.report(logfinding.Finding{Path: s.path(0), Offset: -1,
 			Detail: "the file is missing, and its index is there"})
 		s.tellEnds(false)
 		return nil
@@ -178,18 +178,18 @@ func (s *checked) measure() (skip bool, err error) {
 		if s.limits[i] < durable {
 			detail := fmt.Sprintf("the file ends here, and %d bytes were durable", durable)
 			if i == 1 { // it can be made again
-				s.short = &logcheck.Finding{Path: s.path(1), Offset: s.limits[1], Detail: detail}
+				s.short = &logfinding.Finding{Path: s.path(1), Offset: s.limits[1], Detail: detail}
 			} else if err := s.reportTorn(s.path(i), s.limits[i], detail); err != nil {
 				return false, err
 			}
 		} else if ours && s.limits[i] > durable {
-			v.report(logcheck.Finding{Path: s.path(i), Offset: durable, Start: true,
+			v.report(logfinding.Finding{Path: s.path(i), Offset: durable, Start: true,
 				Detail: "what follows was not saved; a start cuts it off and records its blocks again"})
 			s.limits[i] = durable
 		}
 	}
 	if ours && !named {
-		v.report(logcheck.Finding{Path: s.path(0), Offset: 0, Start: true,
+		v.report(logfinding.Finding{Path: s.path(0), Offset: 0, Start: true,
 			Detail: "the slice was not saved; a start removes it and records its blocks again"})
 	}
 	return ours && !named, nil
@@ -265,7 +265,7 @@ func (s *checked) belongs(e *wire.Entry, kind wire.Kind) error {
 
 // odd takes note of what is wrong with an index, or tells what is wrong with a file of ids.
 func (s *checked) odd(i int, at int64, detail string) {
-	f := logcheck.Finding{Path: s.path(i), Offset: at, Detail: detail}
+	f := logfinding.Finding{Path: s.path(i), Offset: at, Detail: detail}
 	if i == 1 {
 		if s.wrong == nil {
 			s.wrong = &f
@@ -281,7 +281,7 @@ func (s *checked) odd(i int, at int64, detail string) {
 func (s *checked) reportTorn(path string, at int64, detail string) error {
 	v := s.v
 	list := v.l.Slices()
-	f := logcheck.Finding{Path: path, Offset: at, Detail: detail,
+	f := logfinding.Finding{Path: path, Offset: at, Detail: detail,
 		Start: !v.has && !s.packedUp && slices.Contains(list[max(0, len(list)-2):], s.number)}
 	s.unsure = true
 	there, err := v.l.fs.Exists(path)
@@ -289,7 +289,7 @@ func (s *checked) reportTorn(path string, at int64, detail string) error {
 		return err
 	}
 	if !s.packedUp && there { // a file that is gone is no end that is not whole
-		f.Mend = &logcheck.Mend{
+		f.Mend = &logfinding.Mend{
 			What: "cut off what is not whole at the ends of " + s.path(0) + " and its index and ids", Do: func() error {
 				// First the mark, which tells of more: without it the next repair finds the rest.
 				if _, named := v.mark.find(s.number); v.has && named {
@@ -358,7 +358,7 @@ func (s *checked) readPacked(f vfs.File, size int64, path string) error {
 	c, err := clog.NewReader(f, size)
 	if errors.Is(err, clog.ErrCorrupt) {
 		s.unsure = true
-		s.v.report(logcheck.Finding{Path: path, Offset: -1, Detail: err.Error()})
+		s.v.report(logfinding.Finding{Path: path, Offset: -1, Detail: err.Error()})
 		return nil
 	}
 	if err != nil {
@@ -434,7 +434,7 @@ func (s *checked) count(b *wire.Block, path string, at int64, places []placed, k
 	detail := fmt.Sprintf("it does not have block %d at offset %d of the traces", b.Number, at)
 	switch {
 	case k >= len(places) && s.short == nil:
-		s.short = &logcheck.Finding{Path: s.path(1), Offset: -1, Detail: detail}
+		s.short = &logfinding.Finding{Path: s.path(1), Offset: -1, Detail: detail}
 	case k < len(places) && *places[k].Position != *pos:
 		if places[k].ID != b.ID {
 			s.doubt = b.ID
@@ -472,7 +472,7 @@ func (s *checked) resume(
 		return 0, false, s.reportTorn(path, at, detail)
 	}
 	s.unsure = true
-	s.v.report(logcheck.Finding{Path: path, Offset: at, Detail: detail})
+	s.v.report(logfinding.Finding{Path: path, Offset: at, Detail: detail})
 	return next, there, nil
 }
 
@@ -480,7 +480,7 @@ func (s *checked) resume(
 func (s *checked) block(b *wire.Block, path string, at int64) {
 	bad := func(format string, args ...any) {
 		s.unsure = true
-		s.v.report(logcheck.Finding{Path: path, Offset: at, Block: b.Number, Detail: fmt.Sprintf(format, args...)})
+		s.v.report(logfinding.Finding{Path: path, Offset: at, Block: b.Number, Detail: fmt.Sprintf(format, args...)})
 	}
 	if s.v.l.Slice(b.Number) != s.number || types.BlockNum(b.ID) != b.Number ||
 		types.BlockNum(b.Previous)+1 != b.Number {
@@ -511,7 +511,7 @@ func (s *checked) block(b *wire.Block, path string, at int64) {
 func (s *checked) compareIDs(b *wire.Block, t *wire.Transactions) {
 	if b.Number != t.Number {
 		s.unsure = true
-		s.v.report(logcheck.Finding{Path: s.path(2), Offset: -1, Block: b.Number,
+		s.v.report(logfinding.Finding{Path: s.path(2), Offset: -1, Block: b.Number,
 			Detail: fmt.Sprintf("it has block %d there", t.Number)})
 		return
 	}
@@ -522,7 +522,7 @@ func (s *checked) compareIDs(b *wire.Block, t *wire.Transactions) {
 	for i := range b.Transactions {
 		if i > 0 && !told[b.Transactions[i].ID] {
 			s.unsure = true
-			s.v.report(logcheck.Finding{Path: s.path(2), Offset: -1, Block: b.Number,
+			s.v.report(logfinding.Finding{Path: s.path(2), Offset: -1, Block: b.Number,
 				Detail: fmt.Sprintf("it does not have transaction %s", b.Transactions[i].ID)})
 		}
 	}
@@ -546,7 +546,7 @@ func (s *checked) checkIndex() {
 	}
 	if s.unsure = s.unsure || k < len(s.blocks) ||
 		s.doubt != (types.Checksum256{}); s.wrong == nil && !s.unsure && !same(want, s.index) {
-		s.wrong = &logcheck.Finding{Path: s.path(1), Offset: -1,
+		s.wrong = &logfinding.Finding{Path: s.path(1), Offset: -1,
 			Detail: "it does not say what the file of ids says of irreversible blocks"}
 		s.unsure = true // nobody knows which of the two is right
 	}
@@ -564,7 +564,7 @@ func (s *checked) checkIndex() {
 			b = e.Append(b)
 		}
 		path, v := s.path(1), s.v
-		s.wrong.Mend = &logcheck.Mend{What: "make " + path + " again", Do: func() error {
+		s.wrong.Mend = &logfinding.Mend{What: "make " + path + " again", Do: func() error {
 			if err := vfs.WriteDurably(v.l.fs, path, b); err != nil {
 				return err
 			}

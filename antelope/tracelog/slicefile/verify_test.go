@@ -8,22 +8,22 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/antelope/logcheck"
-	"tarn/antelope/logcheck/logchecktest"
+	"tarn/antelope/logfinding"
+	"tarn/antelope/logfinding/logrepairtest"
 	"tarn/antelope/tracelog/wire"
 	"tarn/store/vfs/memfs"
 )
 
-func inspect(t testing.TB, mem *memfs.FS) []logcheck.Finding {
+func inspect(t testing.TB, mem *memfs.FS) []logfinding.Finding {
 	t.Helper()
 	return inspectAll(t, testFS{mem, mem})
 }
 
-func inspectAll(t testing.TB, files testFS) []logcheck.Finding {
+func inspectAll(t testing.TB, files testFS) []logfinding.Finding {
 	t.Helper()
-	var list []logcheck.Finding
-	_, err := Verify(VerifyOptions{Dir: folder, FS: files, Reporter: logcheck.Reporter{
-		Found: func(f logcheck.Finding) { list = append(list, f) }, Read: func(int64) error { return nil },
+	var list []logfinding.Finding
+	_, err := Verify(VerifyOptions{Dir: folder, FS: files, Reporter: logfinding.Reporter{
+		Found: func(f logfinding.Finding) { list = append(list, f) }, Read: func(int64) error { return nil },
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestADamagedByteIsFound(t *testing.T) {
 		if !all {
 			continue
 		}
-		logchecktest.Mend(t, list)
+		logrepairtest.Mend(t, list)
 		if left := inspect(t, mem); len(left) > 0 {
 			t.Fatalf("%s, offset %d: %v, then %v", path, at, list, left)
 		}
@@ -169,8 +169,8 @@ func TestAnEntryIsNotCutWhereTheIndexHasTheNextOne(t *testing.T) {
 			idsPrefix: ids} {
 			mem.Put(l.path(prefix, 2, logSuffix), memfs.NewBlob(b))
 		}
-		if list := inspect(t, mem); len(list) == 0 || logchecktest.Mendable(list) {
-			t.Errorf("with %q after it: %v", rest, logchecktest.Told(list))
+		if list := inspect(t, mem); len(list) == 0 || logrepairtest.Mendable(list) {
+			t.Errorf("with %q after it: %v", rest, logrepairtest.Told(list))
 		}
 	}
 }
@@ -194,9 +194,9 @@ func TestACutSliceIsMended(t *testing.T) {
 				t.Fatal(err)
 			}
 			list := inspect(t, mem)
-			logchecktest.Mend(t, list)
+			logrepairtest.Mend(t, list)
 			if prefix == idsPrefix &&
-				slices.ContainsFunc(list, func(x logcheck.Finding) bool { return x.Mend == nil }) {
+				slices.ContainsFunc(list, func(x logfinding.Finding) bool { return x.Mend == nil }) {
 				continue // the index tells of more than is left
 			}
 			head, _ := told(length-lag, 0)
@@ -237,9 +237,9 @@ func TestAnIndexOfAnotherVersionIsFoundWithoutEntries(t *testing.T) {
 	change(t, mem, index, 0, []byte{2, 0, 0, 0})
 	change(t, mem, l.path(tracesPrefix, length/stride, logSuffix), 0, []byte{9})
 	list := inspect(t, mem)
-	logchecktest.Mend(t, list)
-	if !slices.ContainsFunc(list, func(f logcheck.Finding) bool { return f.Path == index && f.Offset == 0 }) {
-		t.Error(logchecktest.Told(list))
+	logrepairtest.Mend(t, list)
+	if !slices.ContainsFunc(list, func(f logfinding.Finding) bool { return f.Path == index && f.Offset == 0 }) {
+		t.Error(logrepairtest.Told(list))
 	}
 }
 
@@ -257,11 +257,11 @@ func TestWhatWasNotSavedGoesWithTheMark(t *testing.T) {
 			change(t, mem, damaged, mem.Blob(damaged).Size(), []byte{9, 9, 9})
 			change(t, mem, l.path(tracesPrefix, number, logSuffix), 500, nil)
 			list := inspect(t, mem)
-			if logchecktest.Mend(t, list) == 0 {
-				t.Errorf("%s: %v", damaged, logchecktest.Told(list))
+			if logrepairtest.Mend(t, list) == 0 {
+				t.Errorf("%s: %v", damaged, logrepairtest.Told(list))
 			}
 			if left := inspect(t, mem); len(left) > 0 {
-				t.Errorf("%s: %v, then %v", damaged, logchecktest.Told(list), logchecktest.Told(left))
+				t.Errorf("%s: %v, then %v", damaged, logrepairtest.Told(list), logrepairtest.Told(left))
 			}
 		}
 	}
@@ -292,10 +292,10 @@ func TestAnEntryIsNotCutWhereTheIndexHasALaterOne(t *testing.T) {
 	traces := a.Append(nil)
 	mem := three(t, traces, [3]uint64{0, uint64(len(traces)), uint64(bytes.Index(traces, c.Append(nil)))})
 	list := inspect(t, mem)
-	logchecktest.Mend(t, list)
+	logrepairtest.Mend(t, list)
 	if path := (&directory{o: Options{Dir: folder, Stride: stride}}).path(tracesPrefix, 2, logSuffix); len(list) == 0 ||
 		!bytes.Equal(read(t, mem, path), traces) {
-		t.Errorf("%v, and %d of %d bytes are left", logchecktest.Told(list), mem.Blob(path).Size(), len(traces))
+		t.Errorf("%v, and %d of %d bytes are left", logrepairtest.Told(list), mem.Blob(path).Size(), len(traces))
 	}
 }
 
@@ -310,7 +310,7 @@ func TestAWrongPlaceHidesNoSoundEntry(t *testing.T) {
 		traces = b.Append(traces)
 	}
 	traces[0], places[1] = 9, 1<<40
-	if list := inspect(t, three(t, traces, places)); len(list) == 0 || logchecktest.Mendable(list) {
-		t.Error(logchecktest.Told(list))
+	if list := inspect(t, three(t, traces, places)); len(list) == 0 || logrepairtest.Mendable(list) {
+		t.Error(logrepairtest.Told(list))
 	}
 }

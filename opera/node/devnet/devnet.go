@@ -25,7 +25,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/spf13/cobra"
 
-	"tarn/devchain"
+	"tarn/devnetrunner"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/node"
 )
@@ -40,17 +40,17 @@ const (
 
 // Command is the opera subcommand of devnet. build says what the program was built from.
 func Command(build string) *cobra.Command {
-	return devchain.Flags(&cobra.Command{
+	return devnetrunner.Flags(&cobra.Command{
 		Use:   "opera [flags] [-- opera options]",
 		Short: "Start an EVM chain of your own: one validator, an unlocked account that owns all money",
-	}, devchain.Options{Dir: "fakenet", HTTP: "127.0.0.1:18545", P2P: "127.0.0.1:5050", Page: "127.0.0.1:18544"},
+	}, devnetrunner.Options{Dir: "fakenet", HTTP: "127.0.0.1:18545", P2P: "127.0.0.1:5050", Page: "127.0.0.1:18544"},
 		"JSON-RPC is served, over HTTP and WebSocket",
-		func(ctx context.Context, o devchain.Options) error { return Run(ctx, build, o) })
+		func(ctx context.Context, o devnetrunner.Options) error { return Run(ctx, build, o) })
 }
 
 // Run makes the folder's chain unless it is there, and runs its node until ctx ends, the
 // process is told to stop, or the terminal that it was started from is closed.
-func Run(ctx context.Context, build string, o devchain.Options) error {
+func Run(ctx context.Context, build string, o devnetrunner.Options) error {
 	if err := refuse(&o); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func Run(ctx context.Context, build string, o devchain.Options) error {
 		return err
 	}
 	var keys keyring
-	return devchain.Run(ctx, devchain.Chain{
+	return devnetrunner.Run(ctx, devnetrunner.Chain{
 		Dir: o.Dir, Log: o.Log, Reason: reason,
 		Prepare: func(context.Context) (err error) {
 			keys, err = prepare(&o)
@@ -67,16 +67,16 @@ func Run(ctx context.Context, build string, o devchain.Options) error {
 		},
 		Node: func(ctx context.Context, log io.Writer) error {
 			if len(replicas) == 0 {
-				return devchain.Execute(ctx, node.Command(build), operaArgs(&o), log)
+				return devnetrunner.Execute(ctx, node.Command(build), operaArgs(&o), log)
 			}
-			return devchain.Together(ctx, devchain.Child{Name: "the node", Log: log,
+			return devnetrunner.Together(ctx, devnetrunner.Child{Name: "the node", Log: log,
 				Args: append([]string{"opera"}, operaArgs(&o)...)}, replicas,
-				func(r devchain.Replica) []string { return replicaArgs(&o, r) })
+				func(r devnetrunner.Replica) []string { return replicaArgs(&o, r) })
 		},
 		Served: func(ctx context.Context) error {
-			return devchain.Wait(ctx, func() bool {
+			return devnetrunner.Wait(ctx, func() bool {
 				return answers(ctx, o.HTTP) &&
-					!slices.ContainsFunc(replicas, func(r devchain.Replica) bool { return !answers(ctx, r.HTTP) })
+					!slices.ContainsFunc(replicas, func(r devnetrunner.Replica) bool { return !answers(ctx, r.HTTP) })
 			})
 		},
 		Tell: func() error { return tell(&o, &keys, o.FleetGuide(fleetName, replicas)) },
@@ -88,7 +88,7 @@ var ours = []string{"datadir", "config", "genesis", "fakenet", "nodekey", "nodek
 	"ws.addr", "ws.port", "p2p.listen", "port", "dashboard.addr"}
 
 // refuse tells what is wrong with the options.
-func refuse(o *devchain.Options) error {
+func refuse(o *devnetrunner.Options) error {
 	for _, a := range o.Args {
 		name, _, _ := strings.Cut(a, "=")
 		if bare := strings.TrimLeft(name, "-"); bare != name && slices.Contains(ours, bare) {
@@ -106,7 +106,7 @@ func refuse(o *devchain.Options) error {
 }
 
 // addresses are those that are listened at, by the names of their flags.
-func addresses(o *devchain.Options) map[string]string {
+func addresses(o *devnetrunner.Options) map[string]string {
 	list := map[string]string{"http": o.HTTP, "p2p": o.P2P}
 	if o.Page != "" {
 		list["dashboard"] = o.Page
@@ -119,7 +119,7 @@ func addresses(o *devchain.Options) map[string]string {
 
 // prepare makes what is missing in the folder, and what tells others how to follow. Another
 // node at an address would be taken for this one: all such chains have one id.
-func prepare(o *devchain.Options) (keyring, error) {
+func prepare(o *devnetrunner.Options) (keyring, error) {
 	for name, address := range addresses(o) {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
@@ -165,7 +165,7 @@ func openKeys(path string) (k keyring, err error) {
 // operaArgs are opera's arguments. A chain to play with does not end because the disk is
 // rather full, and its one key, which everybody knows, needs no slow lock. Pages of any
 // origin may ask.
-func operaArgs(o *devchain.Options) []string {
+func operaArgs(o *devnetrunner.Options) []string {
 	host, port, _ := net.SplitHostPort(o.HTTP)
 	const apis = "eth,ftm,dag,abft,net,web3,txpool,trace,debug"
 	args := []string{
@@ -187,14 +187,14 @@ func operaArgs(o *devchain.Options) []string {
 const fleetName = "devnet"
 
 // replicaArgs are the arguments of a replica.
-func replicaArgs(o *devchain.Options, r devchain.Replica) []string {
+func replicaArgs(o *devnetrunner.Options, r devnetrunner.Replica) []string {
 	host, port, _ := net.SplitHostPort(r.HTTP)
 	const apis = "eth,ftm,dag,abft,net,web3,txpool,trace,debug"
 	return []string{
 		"replica", "opera", "--datadir", r.Dir, "--datadir.minfreedisk", "0", "--ipcdisable",
 		"--http", "--http.addr", host, "--http.port", port, "--http.api", apis, "--http.corsdomain", "*",
 		"--ws", "--ws.addr", host, "--ws.port", port, "--ws.api", apis, "--ws.origins", "*",
-		"--fleet.server", "nats://" + devchain.Reachable(o.Fleet), "--fleet.name", fleetName,
+		"--fleet.server", "nats://" + devnetrunner.Reachable(o.Fleet), "--fleet.name", fleetName,
 	}
 }
 
@@ -222,7 +222,7 @@ func reason(line string) string {
 }
 
 // tell says how to use the chain.
-func tell(o *devchain.Options, keys *keyring, replicas string) error {
+func tell(o *devnetrunner.Options, keys *keyring, replicas string) error {
 	_, err := io.WriteString(o.Out, guide(o, keys, replicas))
 	return err
 }

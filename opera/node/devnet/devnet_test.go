@@ -21,8 +21,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/spf13/cobra"
 
-	"tarn/devchain"
-	"tarn/internal/loopback"
+	"tarn/devnetrunner"
+	"tarn/internal/freeport"
 	"tarn/internal/scratch"
 	"tarn/opera/config"
 	"tarn/opera/node"
@@ -76,17 +76,17 @@ func (w *text) String() string {
 // devnet is a chain that runs in this process.
 type devnet struct {
 	t    *testing.T
-	o    devchain.Options
+	o    devnetrunner.Options
 	stop context.CancelFunc
 	done chan error
 	*rpc.Client
 }
 
-func start(t *testing.T, dir string, change ...func(*devchain.Options)) *devnet {
+func start(t *testing.T, dir string, change ...func(*devnetrunner.Options)) *devnet {
 	t.Helper()
 	d := &devnet{t: t, done: make(chan error, 1)}
 	out := &text{}
-	d.o = devchain.Options{Dir: dir, HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: loopback.Address(t),
+	d.o = devnetrunner.Options{Dir: dir, HTTP: freeport.Address(t), P2P: freeport.Address(t), Page: freeport.Address(t),
 		Out: out, Tarn: "tarn", Args: []string{"--ipcdisable"}}
 	for _, f := range change {
 		f(&d.o)
@@ -203,16 +203,16 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 	}
 	defer taken.Close()
 	for name, c := range map[string]struct {
-		o    devchain.Options
+		o    devnetrunner.Options
 		want string
 	}{
-		"taken": {devchain.Options{HTTP: taken.Addr().String(), P2P: loopback.Address(t)}, "another address with --http"},
-		"unknown": {devchain.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t),
-			Args: []string{"--db.engine", "nonsense"}}, devchain.LogFile + ", and says:\n"},
-		"version": {devchain.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"version"}}, "its log is"},
-		"page":    {devchain.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Page: taken.Addr().String()}, "another address with --dashboard"},
-		"address": {devchain.Options{HTTP: "nowhere", P2P: loopback.Address(t)}, "--http: want host:port"},
-		"folder":  {devchain.Options{HTTP: loopback.Address(t), P2P: loopback.Address(t), Args: []string{"-datadir=x"}}, "is not for devnet"},
+		"taken": {devnetrunner.Options{HTTP: taken.Addr().String(), P2P: freeport.Address(t)}, "another address with --http"},
+		"unknown": {devnetrunner.Options{HTTP: freeport.Address(t), P2P: freeport.Address(t),
+			Args: []string{"--db.engine", "nonsense"}}, devnetrunner.LogFile + ", and says:\n"},
+		"version": {devnetrunner.Options{HTTP: freeport.Address(t), P2P: freeport.Address(t), Args: []string{"version"}}, "its log is"},
+		"page":    {devnetrunner.Options{HTTP: freeport.Address(t), P2P: freeport.Address(t), Page: taken.Addr().String()}, "another address with --dashboard"},
+		"address": {devnetrunner.Options{HTTP: "nowhere", P2P: freeport.Address(t)}, "--http: want host:port"},
+		"folder":  {devnetrunner.Options{HTTP: freeport.Address(t), P2P: freeport.Address(t), Args: []string{"-datadir=x"}}, "is not for devnet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := &text{}
@@ -252,7 +252,7 @@ func TestTheGuideIsOfThisChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := devchain.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
+	o := devnetrunner.Options{Dir: "somewhere", HTTP: "0.0.0.0:1", P2P: ":2", Page: ":3", Tarn: "tarn"}
 	for _, text := range []string{guide(&o, &keys, ""), fill(followText, &o, &keys), fill(scriptText, &o, &keys)} {
 		for _, left := range []string{"{http", "{dir", "{key", "{follow", "{transfer", "{log", "{address", "{tarn",
 			"{second", "{url", "{page"} {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
-	"tarn/devchain"
+	"tarn/devnetrunner"
 )
 
 // keyring is what a chain's users are told of keys.
@@ -22,15 +22,15 @@ type keyring struct {
 const chainID = "0xfa3"
 
 // fill puts what belongs to this chain into a text.
-func fill(text string, o *devchain.Options, keys *keyring) string {
+func fill(text string, o *devnetrunner.Options, keys *keyring) string {
 	at := func(name string) string { return filepath.Join(o.Dir, name) }
 	return o.Fill(text, "{follow}", at(followFile), "{transfer}", at(transferFile),
 		"{address}", keys.address, "{key}", keys.account, "{url}", url(o, keys))
 }
 
 // url is by what other nodes find this one.
-func url(o *devchain.Options, keys *keyring) string {
-	host, text, err := net.SplitHostPort(devchain.Reachable(o.P2P))
+func url(o *devnetrunner.Options, keys *keyring) string {
+	host, text, err := net.SplitHostPort(devnetrunner.Reachable(o.P2P))
 	if err != nil {
 		return ""
 	}
@@ -46,7 +46,7 @@ func url(o *devchain.Options, keys *keyring) string {
 }
 
 // guide is what is said when the chain is served; replicas is about those beside it.
-func guide(o *devchain.Options, keys *keyring, replicas string) string {
+func guide(o *devnetrunner.Options, keys *keyring, replicas string) string {
 	return strings.Replace(fill(guideText, o, keys), replicasHere, replicas, 1)
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	"tarn/devchain"
+	"tarn/devnetrunner"
 	"tarn/fleet/stream"
-	"tarn/internal/loopback"
+	"tarn/internal/freeport"
 )
 
 // A replica answers beside the node, and both come back after kill -9.
@@ -19,8 +19,8 @@ func TestReplicas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts nodes; not with -short")
 	}
-	d := start(t, t.TempDir(), func(o *devchain.Options) {
-		o.Replicas, o.Fleet, o.HTTP = 1, loopback.Address(t), loopback.Row(t, 2)
+	d := start(t, t.TempDir(), func(o *devnetrunner.Options) {
+		o.Replicas, o.Fleet, o.HTTP = 1, freeport.Address(t), freeport.Row(t, 2)
 	})
 	replicas, err := d.o.Members()
 	if err != nil {

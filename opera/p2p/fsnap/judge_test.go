@@ -12,7 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 
-	"tarn/internal/conformance"
+	"tarn/internal/refimpl"
 )
 
 var judgedFlag = flag.Int("fsnap.judged", 2000, "random messages of each code that go-opera judges")
@@ -31,7 +31,7 @@ func damage(r *rand.Rand, raw []byte) []byte {
 	return raw
 }
 
-// here says what we make of a message, in the words of conformance/snap.
+// here says what we make of a message, in the words of refimpl/snap.
 func here(code uint64, raw []byte) (string, error) {
 	m, err := Decode(code, raw)
 	if err != nil {
@@ -78,7 +78,7 @@ func strict(raw []byte, code uint64) bool {
 // TestGoOperaReadsTheSameMessages makes random messages of each code, damages some of their
 // encodings, and compares what go-opera and this package make of them.
 func TestGoOperaReadsTheSameMessages(t *testing.T) {
-	original := conformance.Start(t, "../../../conformance/snap")
+	original := refimpl.Start(t, "../../../refimpl/snap")
 	for code := range uint64(Codes) {
 		r := rand.New(rand.NewPCG(*seedFlag, code))
 		var raws [][]byte

@@ -13,7 +13,7 @@ import (
 
 	"tarn/store"
 	"tarn/store/lsm"
-	"tarn/store/vfs/logtail"
+	"tarn/store/vfs/torntail"
 )
 
 // The library's list of its files, the MANIFEST, is a log of changes. At a change that is not whole
@@ -28,8 +28,8 @@ const chunkHead = 4 + 2 + 1
 const lastChunkKind = 4
 
 // chunks finds whole chunks.
-func chunks() *logtail.Records {
-	return &logtail.Records{
+func chunks() *torntail.Records {
+	return &torntail.Records{
 		Head: chunkHead,
 		Parse: func(head []byte) (content int64, sum uint32, ok bool) {
 			masked := binary.LittleEndian.Uint32(head) - 0xa282ead8
@@ -61,7 +61,7 @@ func (f *files) checkList(folder *lsm.Folder) (err error) {
 	if err != nil {
 		return err
 	}
-	end := logtail.End{Path: path, Size: info.Size(), Durable: logtail.Unnoted}
+	end := torntail.End{Path: path, Size: info.Size(), Durable: torntail.Unnoted}
 	if end.Whole, err = wholeChanges(file); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (f *files) checkList(folder *lsm.Folder) (err error) {
 	}
 	end.Behind = func(offset int64) (int64, bool, error) { return chunks().Next(file, offset, end.Size) }
 	err = end.Judge()
-	if d, ok := errors.AsType[*logtail.Damage](err); ok {
+	if d, ok := errors.AsType[*torntail.Damage](err); ok {
 		return &store.CorruptError{Path: path, Table: -1, Page: -1, Offset: d.Offset, Detail: d.Detail}
 	}
 	return err

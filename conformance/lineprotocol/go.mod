@@ -1,3 +1,0 @@
-module lineprotocol
-
-go 1.26

@@ -1,0 +1,355 @@
+// Package workload makes transfers of money and tokens of a fakenet, calls of contracts, and
+// chains of them, from a seed: for measuring nodes, of this program and others.
+//
+// It owns the accounts, which everybody may know, the contracts, and the chain's events: one validator's, at
+// times of the chain's own, so that the same shape is the same bytes. It starts no node and
+// reads no clock.
+package workload
+
+import (
+	"cmp"
+	"context"
+	"crypto/ecdsa"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"path/filepath"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm/program"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"tarn/opera/chain"
+	"tarn/opera/eventfile"
+	"tarn/opera/genesis/fakenet"
+	"tarn/opera/inter"
+	"tarn/store/engine"
+)
+
+// Shape is what a chain is made of. The same shape is the same chain, to the last byte.
+type Shape struct {
+	Seed     uint64
+	Accounts int // that have money and tokens, at least 2
+	// Transfers is how many transactions these accounts send. Of ten transactions five move tokens
+	// and leave a log each, four move money, and one calls a contract that reads. Every two
+	// hundredth calls a heavy contract instead.
+	Transfers int
+	PerEvent  int // transactions of an event, at most; 0: as many as there usually are
+	Slots     int // transactions that fill [SlotsEach] fresh slots each
+}
+
+// Made says what a chain became.
+type Made struct {
+	Blocks uint64 // the newest
+	Epoch  uint64
+}
+
+const (
+	eventTxs     = 100       // at most, of an event, if the shape says nothing
+	eventGas     = 9_500_000 // of its transactions, at most
+	eventSeconds = 1         // between two events
+	patience     = 600       // seconds that an event waits for gas power
+	unconfirmed  = 8         // events that may not be confirmed yet, at most
+	settling     = 16        // events without transactions at the end: what came before is in blocks then
+)
+
+// price is what transactions pay for gas, in wei. The network's least price grows with each
+// busy epoch and stays below it.
+func price() *big.Int { return big.NewInt(5000e9) }
+
+// wealth is how much money each account is given, in wei, and as many tokens.
+func wealth() *big.Int { return new(big.Int).Mul(big.NewInt(1000), big.NewInt(1e18)) }
+
+// Accounts are those of a seed.
+type Accounts struct {
+	keys   []*ecdsa.PrivateKey
+	names  []common.Address
+	signer types.Signer
+}
+
+// NewAccounts are so many accounts of a seed.
+func NewAccounts(seed uint64, count int) (*Accounts, error) {
+	a := &Accounts{signer: types.NewLondonSigner(new(big.Int).SetUint64(inter.FakeNetwork))}
+	base := binary.BigEndian.AppendUint64([]byte("an account of the traffic"), seed)
+	for i := range count {
+		key, err := crypto.ToECDSA(crypto.Keccak256(binary.BigEndian.AppendUint64(base, uint64(i))))
+		if err != nil {
+			return nil, fmt.Errorf("make account %d: %w", i, err)
+		}
+		a.keys, a.names = append(a.keys, key), append(a.names, crypto.PubkeyToAddress(key.PublicKey))
+	}
+	return a, nil
+}
+
+// Name is an account's address, as requests have it.
+func (a *Accounts) Name(i int) string { return a.names[i].Hex() }
+
+// Transfer is a signed transfer from one account to another, as eth_sendRawTransaction takes it.
+func (a *Accounts) Transfer(from, to int, nonce, amount uint64) (string, error) {
+	tx, err := a.sign(a.keys[from], nonce, &a.names[to], new(big.Int).SetUint64(amount), moneyGas, nil)
+	if err != nil {
+		return "", err
+	}
+	raw, err := tx.MarshalBinary()
+	return hexutil.Encode(raw), err
+}
+
+// sign makes a transaction; without an address it creates a contract.
+func (a *Accounts) sign(
+	key *ecdsa.PrivateKey, nonce uint64, to *common.Address, amount *big.Int, gas uint64, data []byte,
+) (*types.Transaction, error) {
+	tx, err := types.SignNewTx(key, a.signer, &types.LegacyTx{Nonce: nonce, To: to, Value: amount, Gas: gas,
+		GasPrice: price(), Data: data})
+	if err != nil {
+		return nil, fmt.Errorf("sign a transaction: %w", err)
+	}
+	return tx, nil
+}
+
+// Make makes a chain's events, as a file that `import events` takes. work is a new folder for
+// what is needed meanwhile.
+func Make(ctx context.Context, path, work string, s Shape) (made Made, err error) {
+	if s.Accounts < 2 {
+		return made, fmt.Errorf("a chain of traffic: %d accounts, at least 2 are needed: each pays another", s.Accounts)
+	}
+	history := chain.NewHistory(chain.HistoryOptions{Dir: filepath.Join(work, "history")})
+	st, err := engine.Open(filepath.Join(work, "state"),
+		engine.Options{Kind: engine.Page, BeforeCheckpoint: history.Sync})
+	if err != nil {
+		return made, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	g, err := fakenet.New(fakenet.Options{Validators: 1})
+	if err != nil {
+		return made, err
+	}
+	o := chain.Options{Store: st, History: history}
+	if err := chain.ApplyGenesis(o, g); err != nil {
+		return made, err
+	}
+	c, err := chain.Open(o)
+	if err != nil {
+		return made, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	out, err := eventfile.Create(path)
+	if err != nil {
+		return made, err
+	}
+	m := &maker{chain: c, out: out, now: c.Head().Time}
+	err = errors.Join(m.fill(ctx, s), out.Close())
+	return Made{uint64(c.Head().Number), uint64(c.Epoch().Epoch)}, err
+}
+
+// maker makes the events of the only validator.
+type maker struct {
+	chain  *chain.Chain
+	out    *eventfile.Writer
+	key    *ecdsa.PrivateKey
+	now    inter.Timestamp
+	epoch  inter.Epoch
+	recent []types.Transactions // of the last events of the epoch
+}
+
+// fill creates the contracts, gives all accounts money and tokens, and has them use these.
+func (m *maker) fill(ctx context.Context, s Shape) (err error) {
+	if m.key, err = fakenet.Key(1); err != nil {
+		return err
+	}
+	a, err := NewAccounts(s.Seed, s.Accounts)
+	if err != nil {
+		return err
+	}
+	c, err := NewContracts()
+	if err != nil {
+		return err
+	}
+	perEvent := cmp.Or(s.PerEvent, eventTxs)
+	m.epoch = m.chain.Epoch().Epoch
+	own, nothing := uint64(0), new(big.Int) // the validator's nonce
+	given := func(to *common.Address, amount *big.Int, gas uint64, data []byte) (*types.Transaction, error) {
+		own++
+		return a.sign(m.key, own-1, to, amount, gas, data)
+	}
+	made := codes()
+	for _, part := range []struct {
+		count int
+		tx    func(i int) (*types.Transaction, error)
+	}{
+		{len(made), func(i int) (*types.Transaction, error) {
+			return given(nil, nothing, createGas, program.New().ReturnViaCodeCopy(made[i]).Bytes())
+		}},
+		{s.Accounts, func(i int) (*types.Transaction, error) {
+			return given(&c.Token, wealth(), giveGas, common.LeftPadBytes(a.names[i][:], 32))
+		}},
+		{s.Transfers, a.uses(s, c)},
+		{s.Slots, func(i int) (*types.Transaction, error) {
+			return given(&c.Filler, nothing, fillGas, word(uint64(i)*SlotsEach))
+		}},
+	} {
+		if err := m.events(ctx, part.count, perEvent, part.tx); err != nil {
+			return err
+		}
+	}
+	for range settling {
+		if err := m.emit(nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uses makes what accounts do with what they have.
+func (a *Accounts) uses(s Shape, c Contracts) func(i int) (*types.Transaction, error) {
+	random, nonces := rand.New(rand.NewPCG(s.Seed, 1)), make([]uint64, s.Accounts)
+	return func(i int) (*types.Transaction, error) {
+		from := random.IntN(s.Accounts)
+		to, amount := a.names[(from+1+random.IntN(s.Accounts-1))%s.Accounts], 1+random.Uint64N(1e9)
+		nonces[from]++
+		key, nonce, nothing := a.keys[from], nonces[from]-1, new(big.Int)
+		switch {
+		case i%200 == 199:
+			return a.sign(key, nonce, &c.Worker, nothing, workGas, nil)
+		case i%10 == 9:
+			return a.sign(key, nonce, &c.Reader, nothing, readGas, nil)
+		case i%2 == 0:
+			return a.sign(key, nonce, &c.Token, nothing, tokenGas, transferCall(to, amount))
+		}
+		return a.sign(key, nonce, &to, new(big.Int).SetUint64(amount), moneyGas, nil)
+	}
+}
+
+// events puts so many transactions into events.
+func (m *maker) events(ctx context.Context, count, perEvent int, tx func(i int) (*types.Transaction, error)) error {
+	var txs types.Transactions
+	gas := uint64(0)
+	for i := range count {
+		t, err := tx(i)
+		if err != nil {
+			return err
+		}
+		if len(txs) == perEvent || gas+t.Gas() > eventGas {
+			if err := errors.Join(ctx.Err(), m.emit(txs)); err != nil {
+				return err
+			}
+			txs, gas = nil, 0
+		}
+		txs, gas = append(txs, t), gas+t.Gas()
+	}
+	if len(txs) == 0 {
+		return nil
+	}
+	return m.emit(txs)
+}
+
+// emit makes an event with txs. If an epoch has ended since the last event, the transactions of
+// its unconfirmed events are in no block: emit first makes events with these again.
+func (m *maker) emit(txs types.Transactions) error {
+	for waiting := []types.Transactions{txs}; len(waiting) > 0; waiting = waiting[1:] {
+		if now := m.chain.Epoch().Epoch; now != m.epoch {
+			lost, err := m.lostTransactions()
+			if err != nil {
+				return err
+			}
+			m.epoch, m.recent, waiting = now, nil, append(lost, waiting...)
+		}
+		m.recent = append(m.recent, waiting[0])
+		m.recent = m.recent[max(0, len(m.recent)-unconfirmed):]
+		if err := m.event(waiting[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lostTransactions are the transactions of the last events that are in no block, as events.
+func (m *maker) lostTransactions() (all []types.Transactions, err error) {
+	v, err := m.chain.View()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+	for _, txs := range m.recent {
+		var list types.Transactions
+		for _, tx := range txs {
+			found, err := isExecuted(v, tx.Hash())
+			if err != nil {
+				return nil, err
+			}
+			if !found {
+				list = append(list, tx)
+			}
+		}
+		if len(list) > 0 {
+			all = append(all, list)
+		}
+	}
+	return all, nil
+}
+
+// isExecuted tells whether a transaction is in a block.
+func isExecuted(v *chain.View, hash common.Hash) (found bool, err error) {
+	var failed error
+	err = v.Places(hash, func(p chain.TxPlace) bool {
+		b, err := v.Block(p.Block)
+		failed = err
+		found = b != nil && b.Txs[p.Index].Hash() == hash
+		return !found && err == nil
+	})
+	return found, errors.Join(err, failed)
+}
+
+// event makes an event with txs and connects it. The event's time is put off, second by second,
+// until its creator has the gas power for it; after patience seconds that is an error.
+func (m *maker) event(txs types.Transactions) error {
+	for range patience {
+		m.now += eventSeconds * 1e9
+		p := m.draft(txs)
+		_, err := m.chain.Propose(p)
+		if errors.Is(err, chain.ErrNotEnoughGasPower) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("propose an event: %w", err)
+		}
+		return m.connect(p)
+	}
+	return fmt.Errorf("an event of %d transactions cannot be paid within %d s", len(txs), patience)
+}
+
+func (m *maker) draft(txs types.Transactions) *inter.Payload {
+	p := &inter.Payload{Event: inter.Event{Epoch: m.chain.Epoch().Epoch, Creator: 1, Seq: 1, Lamport: 1,
+		CreationTime: m.now}, Txs: txs}
+	if m.chain.Epoch().Rules.Upgrades.Llr {
+		p.Version = 1
+	}
+	if last, ok := m.chain.LastEvents()[1]; ok {
+		self := m.chain.Header(last)
+		p.Seq, p.Lamport, p.Parents = self.Seq+1, last.Lamport()+1, []inter.EventID{last}
+	}
+	return p
+}
+
+func (m *maker) connect(p *inter.Payload) error {
+	if err := p.Seal(); err != nil {
+		return fmt.Errorf("seal an event: %w", err)
+	}
+	hash := p.SigningHash()
+	signature, err := crypto.Sign(hash[:], m.key)
+	if err != nil {
+		return fmt.Errorf("sign an event: %w", err)
+	}
+	copy(p.Signature[:], signature)
+	raw, err := p.Encode()
+	if err != nil {
+		return fmt.Errorf("encode an event: %w", err)
+	}
+	if err := m.chain.Connect(p); err != nil {
+		return fmt.Errorf("connect event %d of epoch %d: %w", p.Seq, p.Epoch, err)
+	}
+	return m.out.Write(raw)
+}

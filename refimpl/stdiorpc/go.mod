@@ -1,0 +1,3 @@
+module stdiorpc
+
+go 1.26
