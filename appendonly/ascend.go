@@ -3,7 +3,6 @@ package appendonly
 import (
 	"bytes"
 	"slices"
-	"strings"
 )
 
 // Ascend calls each for the keys from one up to another, that one excluded, in the order of
@@ -15,7 +14,7 @@ func (x *Index) Ascend(from, to []byte, each func(key []byte, number uint64, val
 }
 
 func (x *Index) ascend(from, to []byte, each func(key []byte, number uint64, value []byte) bool) error {
-	heads, last, err := x.heads(from, to)
+	heads, kept, last, err := x.heads(from, to)
 	defer func() {
 		for _, h := range heads {
 			h.stop()
@@ -35,14 +34,14 @@ func (x *Index) ascend(from, to []byte, each func(key []byte, number uint64, val
 			first = nil
 		}
 		// What is in memory is of later entries than any run's.
-		if len(last) != 0 && (first == nil || last[0].key < string(first.at.key)) {
-			for _, p := range last[0].postings {
-				if !each([]byte(last[0].key), p.number, []byte(p.value)) {
+		if len(last) != 0 {
+			if p := kept.at(last[0]); first == nil || bytes.Compare(p.key, first.at.key) < 0 {
+				if !each(p.key, p.number, p.value) {
 					return nil
 				}
+				last = last[1:]
+				continue
 			}
-			last = last[1:]
-			continue
 		}
 		if first == nil || !each(first.at.key, first.at.number, first.at.value) {
 			return nil
@@ -53,15 +52,9 @@ func (x *Index) ascend(from, to []byte, each func(key []byte, number uint64, val
 	}
 }
 
-// memoryKey is a key in memory with what it finds.
-type memoryKey struct {
-	key      string
-	postings []memoryPosting
-}
-
-// heads begins a walk of each run at a key, and copies what memory has of the keys from
-// there up to another, sorted.
-func (x *Index) heads(from, to []byte) (heads []*merging, last []memoryKey, err error) {
+// heads begins a walk of each run at a key, and sorts what memory has of the keys from
+// there up to another.
+func (x *Index) heads(from, to []byte) (heads []*merging, kept postings, last []place, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, r := range x.runs {
@@ -70,14 +63,12 @@ func (x *Index) heads(from, to []byte) (heads []*merging, last []memoryKey, err 
 		for h.next() && bytes.Compare(h.at.key, from) < 0 {
 		}
 		if h.err != nil {
-			return heads, nil, h.err
+			return heads, nil, nil, h.err
 		}
 	}
-	for key, postings := range x.memory {
-		if key >= string(from) && key < string(to) {
-			last = append(last, memoryKey{key, slices.Clone(postings)})
-		}
-	}
-	slices.SortFunc(last, func(a, b memoryKey) int { return strings.Compare(a.key, b.key) })
-	return heads, last, nil
+	kept = slices.Clone(x.memory.kept)
+	last = kept.sorted(func(p *posting) bool {
+		return bytes.Compare(p.key, from) >= 0 && bytes.Compare(p.key, to) < 0
+	})
+	return heads, kept, last, nil
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"sort"
 	"sync"
 
 	"tarn/store/vfs"
@@ -55,21 +54,13 @@ type Index struct {
 	mu      sync.RWMutex
 	runs    []*run // by entries, without a gap
 	from    uint64 // the first entry in memory
-	memory  map[string][]memoryPosting
+	memory  *memory
 	bytes   int64
 	next    uint64         // sequence of the next run
 	gone    []*run         // whose files could not be removed yet
 	hurt    map[*run]error // that somebody found damaged
 	written int64
 }
-
-type memoryPosting struct {
-	number uint64
-	value  string
-}
-
-// postingCost is about what a posting in memory takes beside its key and value.
-const postingCost = 48
 
 // maxIndexed is the greatest key and value, in bytes.
 const maxIndexed = 1 << 10
@@ -92,7 +83,7 @@ func OpenIndex(o IndexOptions) (*Index, error) {
 	if o.FanIn < 2 {
 		return nil, fmt.Errorf("open index %s: runs cannot be merged by %d", o.Dir, o.FanIn)
 	}
-	x := &Index{o: o, files: newFiles(o.FS), memory: map[string][]memoryPosting{}, next: 1}
+	x := &Index{o: o, files: newFiles(o.FS), memory: newMemory(), next: 1}
 	if err := x.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open index %s: %w", o.Dir, err), x.files.Close())
 	}
@@ -141,28 +132,12 @@ func (x *Index) Add(number uint64, entry []byte) error {
 func (x *Index) AddKeys(number uint64, keys func(emit func(key, value []byte)) error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	bytes, err := gather(x.memory, number, keys)
-	x.bytes += bytes
+	taken, err := x.memory.gather(number, keys)
+	x.bytes += taken
 	if err != nil {
 		return fmt.Errorf("index %s: entry %d: %w", x.o.Dir, number, err)
 	}
 	return nil
-}
-
-// gather puts the keys of an entry into memory, and tells how many bytes these take.
-func gather(
-	memory map[string][]memoryPosting, number uint64, keys func(emit func(key, value []byte)) error,
-) (bytes int64, err error) {
-	var refused error
-	err = keys(func(key, value []byte) {
-		if len(key) > maxIndexed || len(value) > maxIndexed {
-			refused = fmt.Errorf("a key of %d bytes with a value of %d", len(key), len(value))
-			return
-		}
-		memory[string(key)] = append(memory[string(key)], memoryPosting{number, string(value)})
-		bytes += int64(len(key)+len(value)) + postingCost
-	})
-	return bytes, errors.Join(err, refused)
 }
 
 // Find calls each for the entries with a key, from a number on, ascending, with the values
@@ -207,15 +182,15 @@ func (x *Index) findIn(key []byte, from, to uint64, each func(number uint64, val
 	}
 	for _, p := range last {
 		if more {
-			more = each(p.number, []byte(p.value))
+			more = each(p.number, p.value)
 		}
 	}
 	return nil
 }
 
 // take opens the runs that may have entries from one number to another, before a merge can
-// remove them, and copies what memory has of these.
-func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handle, last []memoryPosting, err error) {
+// remove them, and finds what memory has of these.
+func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handle, last []posting, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, r := range x.runs {
@@ -228,10 +203,7 @@ func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handl
 		}
 		runs, handles = append(runs, r), append(handles, h)
 	}
-	all := x.memory[string(key)]
-	first := sort.Search(len(all), func(i int) bool { return all[i].number >= from })
-	after := sort.Search(len(all), func(i int) bool { return all[i].number > to })
-	return runs, handles, slices.Clone(all[first:max(first, after)]), nil
+	return runs, handles, x.memory.find(key, from, to), nil
 }
 
 // Settle tells that entries before a number will not be cut any more: the store counts on
@@ -268,62 +240,29 @@ func (x *Index) Settle(before uint64) error {
 // flush makes a run of the entries in memory before a number.
 func (x *Index) flush(before uint64) error {
 	x.mu.RLock()
-	r := &run{sequence: x.next, from: x.from, to: before}
-	keys := make([]string, 0, len(x.memory))
-	for key := range x.memory {
-		keys = append(keys, key)
-	}
+	r := &run{sequence: x.next, from: x.from, to: before, path: runPath(x.o.Dir, x.next)}
+	kept := slices.Clone(x.memory.kept)
 	x.mu.RUnlock()
-	slices.Sort(keys)
-	r.path = runPath(x.o.Dir, r.sequence)
-	err := x.writeMemory(r, keys, func(key string) []memoryPosting {
-		x.mu.RLock()
-		defer x.mu.RUnlock()
-		return x.memory[key]
-	})
-	if err != nil {
+	if err := x.writeMemory(r, kept); err != nil {
 		return err
 	}
 	return x.replace(0, r, func() {
-		x.trim(keys, before, math.MaxUint64)
+		x.memory, x.bytes = x.memory.since(before)
 		x.from = before
 	})
 }
 
-// writeMemory makes a run of what is in memory of some keys, which are sorted.
-func (x *Index) writeMemory(r *run, keys []string, of func(key string) []memoryPosting) error {
+// writeMemory makes a run of those of postings that are of its entries.
+func (x *Index) writeMemory(r *run, kept postings) error {
 	return writeRun(x.o.FS, r, func(add func(*posting) error) error {
-		for _, key := range keys {
-			for _, p := range of(key) {
-				if p.number >= r.to {
-					break
-				}
-				if err := add(&posting{[]byte(key), p.number, []byte(p.value)}); err != nil {
-					return err
-				}
+		for _, at := range kept.sorted(func(p *posting) bool { return p.number < r.to }) {
+			p := kept.at(at)
+			if err := add(&p); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
-}
-
-// trim leaves of some keys the postings from a number up to another; with the lock held.
-func (x *Index) trim(keys []string, from, to uint64) {
-	for _, key := range keys {
-		var left []memoryPosting
-		for _, p := range x.memory[key] {
-			if p.number >= from && p.number < to {
-				left = append(left, p)
-			} else {
-				x.bytes -= int64(len(key)+len(p.value)) + postingCost
-			}
-		}
-		if len(left) == 0 {
-			delete(x.memory, key)
-		} else {
-			x.memory[key] = left
-		}
-	}
 }
 
 // merge makes one run of the newest ones, if there are enough of one level.
@@ -388,11 +327,7 @@ func (x *Index) settleList(runs, gone []*run, next uint64, written int64, then f
 // Cut forgets entries from next on, after the log was cut there.
 func (x *Index) Cut(next uint64) error {
 	x.mu.Lock()
-	keys := make([]string, 0, len(x.memory))
-	for key := range x.memory {
-		keys = append(keys, key)
-	}
-	x.trim(keys, 0, next)
+	x.bytes -= x.memory.cut(next)
 	n := len(x.runs)
 	for n > 0 && x.runs[n-1].to > next {
 		n--
@@ -403,8 +338,8 @@ func (x *Index) Cut(next uint64) error {
 		return nil
 	}
 	err := x.settleList(runs, gone, x.next, 0, func() {
-		clear(x.memory)
-		x.from, x.bytes = max(gone[0].from, x.o.Log.First()), 0
+		x.memory, x.bytes = newMemory(), 0
+		x.from = max(gone[0].from, x.o.Log.First())
 	})
 	if err != nil {
 		return fmt.Errorf("cut index %s: %w", x.o.Dir, err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 )
 
@@ -101,13 +100,13 @@ func (x *Index) remake(r *run, cause error) error {
 // the sequence after theirs.
 func (x *Index) fromLog(r *run) (parts []*run, next uint64, err error) {
 	next = x.next
-	from, memory, bytes := r.from, map[string][]memoryPosting{}, int64(0)
+	from, m, bytes := r.from, newMemory(), int64(0)
 	var buf []byte
 	for number := max(r.from, x.o.Log.First()); number < r.to; number++ {
 		if buf, err = x.o.Log.Read(number, buf[:0]); err != nil {
 			return parts, next, err
 		}
-		n, err := gather(memory, number, func(emit func(key, value []byte)) error {
+		n, err := m.gather(number, func(emit func(key, value []byte)) error {
 			return x.o.Keys(number, buf, emit)
 		})
 		if err != nil {
@@ -117,13 +116,11 @@ func (x *Index) fromLog(r *run) (parts []*run, next uint64, err error) {
 			continue
 		}
 		part := &run{sequence: next, level: r.level, from: from, to: number + 1, path: runPath(x.o.Dir, next)}
-		if err := x.writeMemory(part, slices.Sorted(maps.Keys(memory)),
-			func(key string) []memoryPosting { return memory[key] }); err != nil {
+		if err := x.writeMemory(part, m.kept); err != nil {
 			return parts, next, err
 		}
 		parts, next = append(parts, part), next+1
-		from, bytes = number+1, 0
-		clear(memory)
+		from, m, bytes = number+1, newMemory(), 0
 	}
 	return parts, next, nil
 }

@@ -18,7 +18,7 @@ type foundKeys struct {
 // Anybody can send transactions, so what is kept of them is bounded in bytes, and
 // most have room when some are large.
 const (
-	maxFoundKeys = 32 << 20 // of young; old has as much
+	maxFoundKeys = 8 << 20  // of young; old has as much: of small ones a block or two at full load
 	maxFoundKey  = 64 << 10 // of a transaction
 )
 

@@ -27,7 +27,7 @@ type Fed struct {
 // is room for the largest ones.
 const (
 	ahead      = 1024
-	aheadBytes = 16 << 20
+	aheadBytes = 4 << 20 // decoded they take some six times as much
 )
 
 // byteBudget is a number of bytes that are taken and given back.

@@ -22,7 +22,7 @@ import (
 // importGarbage is how much garbage there may be beside what is in use, in percent, while
 // events are imported: an import makes much of it, and little stays. The limit of the heap
 // bounds it.
-const importGarbage = 300
+const importGarbage = 200
 
 // importEvents feeds files of events to the chain.
 func (l *invocation) importEvents(ctx context.Context) error {

@@ -1,0 +1,136 @@
+package appendonly
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestMemoryIsLikeAMap does at random to a memory and to a map what an index does, and asks both.
+func TestMemoryIsLikeAMap(t *testing.T) {
+	rng := rand.New(rand.NewPCG(seed(t), 11))
+	for range 30 {
+		m, model := newMemory(), map[string][]posting{}
+		number, taken := uint64(rng.IntN(100)), int64(0)
+		for range 400 {
+			switch n := rng.IntN(100); {
+			case n < 88:
+				got, err := m.gather(number, func(emit func(key, value []byte)) error {
+					for range rng.IntN(60) {
+						p := posting{fmt.Append(nil, "key", rng.IntN(1+rng.IntN(2000))), number, make([]byte, rng.IntN(400))}
+						model[string(p.key)] = append(model[string(p.key)], p)
+						emit(p.key, p.value)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				taken += got
+				number += uint64(rng.IntN(3))
+			case n < 95:
+				number -= min(number, uint64(rng.IntN(6)))
+				taken -= m.cut(number)
+				without(model, func(p posting) bool { return p.number >= number })
+			default:
+				from := number - min(number, uint64(rng.IntN(60)))
+				m, taken = m.since(from)
+				without(model, func(p posting) bool { return p.number < from })
+			}
+		}
+		compareMemory(t, m, model, taken)
+	}
+}
+
+func without(model map[string][]posting, drops func(posting) bool) {
+	for key, list := range model {
+		if list = slices.DeleteFunc(list, drops); len(list) == 0 {
+			delete(model, key)
+		} else {
+			model[key] = list
+		}
+	}
+}
+
+func compareMemory(t *testing.T, m *memory, model map[string][]posting, taken int64) {
+	t.Helper()
+	keys, cost := []string{}, int64(0)
+	for key, all := range model {
+		keys = append(keys, key)
+		from, to := all[len(all)/3].number, all[len(all)*2/3].number
+		for _, span := range [][2]uint64{{0, math.MaxUint64}, {from, to}, {from + 1, to}, {0, from}, {to, math.MaxUint64}} {
+			var want []posting
+			for _, p := range all {
+				if p.number >= span[0] && p.number <= span[1] {
+					want = append(want, p)
+				}
+			}
+			equalPostings(t, m.find([]byte(key), span[0], span[1]), want)
+		}
+		for _, p := range all {
+			cost += m.cost(p.key, p.value)
+		}
+	}
+	if cost != taken {
+		t.Errorf("%d bytes are counted, %d are there", taken, cost)
+	}
+	if found := m.find([]byte("another"), 0, math.MaxUint64); found != nil {
+		t.Errorf("a key that is not there has %d postings", len(found))
+	}
+	slices.Sort(keys)
+	var want, got []posting
+	for _, key := range keys {
+		want = append(want, model[key]...)
+	}
+	for _, at := range m.kept.sorted(func(*posting) bool { return true }) {
+		got = append(got, m.kept.at(at))
+	}
+	equalPostings(t, got, want)
+	if len(m.newest) != len(keys) {
+		t.Errorf("%d keys are there, not %d", len(m.newest), len(keys))
+	}
+}
+
+func equalPostings(t *testing.T, got, want []posting) {
+	t.Helper()
+	if !slices.EqualFunc(got, want, func(a, b posting) bool {
+		return bytes.Equal(a.key, b.key) && a.number == b.number && bytes.Equal(a.value, b.value)
+	}) {
+		t.Fatalf("%d postings, want %d, or others", len(got), len(want))
+	}
+}
+
+// What was found stays as it was while the index is cut and gets others in its place.
+func TestFoundPostingsAreNotWrittenOver(t *testing.T) {
+	m := newMemory()
+	m.add(&posting{[]byte("key"), 1, []byte("before")})
+	m.add(&posting{[]byte("key"), 2, []byte("cut")})
+	found := m.find([]byte("key"), 0, 9)
+	m.cut(2)
+	m.add(&posting{[]byte("yek"), 2, []byte("new")})
+	if string(found[1].key) != "key" || string(found[1].value) != "cut" {
+		t.Errorf("found %q: %q", found[1].key, found[1].value)
+	}
+}
+
+// A search for old entries of a key with very many costs the logarithm of these.
+func TestOldEntriesOfAKeyWithManyAreFoundAtOnce(t *testing.T) {
+	m := newMemory()
+	for number := range uint64(1 << 16) {
+		m.add(&posting{[]byte("token"), number, nil})
+	}
+	steps := 0
+	for at := m.newest[maphash.String(m.seed, "token")]; m.kept.number(at) > 77; at = m.kept.back(at, 77) {
+		steps++
+	}
+	if steps > 64 {
+		t.Errorf("%d steps", steps)
+	}
+	if found := m.find([]byte("token"), 70, 77); len(found) != 8 || found[0].number != 70 {
+		t.Errorf("found %d", len(found))
+	}
+}
