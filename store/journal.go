@@ -19,7 +19,7 @@ import (
 // The zero value is an empty journal.
 type Journal struct {
 	buf  []byte
-	seen []int // Compact's hash table: positions + 1
+	seen []uint64 // Compact's hash table: a part of the hash, and the position + 1 in the rest
 }
 
 // journalSeed only spreads rows over a hash table; no result depends on it.
@@ -32,6 +32,13 @@ const (
 
 	// seenKeep is how long a hash table is kept for the next revision: 8 MiB.
 	seenKeep = 1 << 20
+
+	// seenPosition has the bits of a position in the table: a journal of a terabyte.
+	seenPosition = 1<<40 - 1
+
+	// reduceAtOnce is how many records are looked up at once, so that the processor waits for memory once
+	// for them all.
+	reduceAtOnce = 16
 )
 
 // Record notes that key held old, or nothing if existed is false.
@@ -80,32 +87,57 @@ func (j *Journal) reduce(mark int) (end int) {
 	for at := mark; at < len(j.buf); at += j.span(at) {
 		records++
 	}
-	mask := 1<<bits.Len(uint(2*records)) - 1
-	if len(j.seen) <= mask {
-		j.seen = make([]int, mask+1)
+	mask := uint64(1)<<bits.Len(uint(2*records)) - 1
+	if uint64(len(j.seen)) <= mask {
+		j.seen = make([]uint64, mask+1)
 	}
 	seen := j.seen[:mask+1]
 	clear(seen)
 
 	end = mark
+	var batch [reduceAtOnce]lookup
 	for at := mark; at < len(j.buf); {
-		n := j.span(at)
-		row := j.row(at)
-		slot := int(maphash.Bytes(journalSeed, row)) & mask
-		for seen[slot] != 0 && !bytes.Equal(j.row(seen[slot]-1), row) {
-			slot = (slot + 1) & mask
+		n := 0
+		for ; n < len(batch) && at < len(j.buf); n++ {
+			hash := maphash.Bytes(journalSeed, j.row(at))
+			batch[n] = lookup{at, hash, seen[hash&mask]}
+			at += j.span(at)
 		}
-		if seen[slot] == 0 {
-			copy(j.buf[end:], j.buf[at:at+n])
-			seen[slot] = end + 1
-			end += n
+		for i := range batch[:n] {
+			end = j.keepFirst(&batch[i], seen, end)
 		}
-		at += n
 	}
 	if len(j.seen) > seenKeep {
 		j.seen = nil
 	}
 	return end
+}
+
+// lookup is a record whose row is looked up in the hash table, with what the table had a moment ago.
+type lookup struct {
+	at          int
+	hash, found uint64
+}
+
+// keepFirst moves a record to where the records that stay end, if it is the first one of its row. It returns
+// where they end then.
+func (j *Journal) keepFirst(l *lookup, seen []uint64, end int) int {
+	mask := uint64(len(seen) - 1)
+	row, slot := j.row(l.at), l.hash&mask
+	found := l.found // what is in the table stays
+	if found == 0 {
+		found = seen[slot]
+	}
+	for ; found != 0; found = seen[slot] {
+		if (found^l.hash)&^seenPosition == 0 && bytes.Equal(j.row(int(found&seenPosition)-1), row) {
+			return end
+		}
+		slot = (slot + 1) & mask
+	}
+	n := j.span(l.at)
+	copy(j.buf[end:], j.buf[l.at:l.at+n])
+	seen[slot] = l.hash&^seenPosition | uint64(end+1)
+	return end + n
 }
 
 // span is the size of the record at a position.

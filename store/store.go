@@ -188,6 +188,9 @@ type Store interface {
 	Begin() error
 	// Depth is the number of open sessions.
 	Depth() int
+	// Recorded is the size of what the open sessions note for undoing, in bytes. It grows
+	// with each change, and shrinks when several changes of a row are made one.
+	Recorded() int
 	// Squash makes the innermost session part of the one around it. The
 	// outermost is finished by Push, not squashed.
 	Squash() error

@@ -79,18 +79,20 @@ func (b *batch) add(before *consensus.BlockState, s *consensus.BlockState, done 
 
 // How large a batch becomes: so much a failure, or the end of the process, costs. A
 // transfer has three receipts. What they changed is kept for undoing until the batch
-// ends: a batch of more than a few megabytes leaves the processor's cache.
+// ends: a batch of more than a few megabytes leaves the processor's cache. One action
+// may change thousands of rows.
 const (
 	batchBlocks   = 256
 	batchReceipts = 49_152
+	batchBytes    = 8 << 20 // of what is kept for undoing
 )
 
 // joins tells whether the next block needs no session of its own.
 func (b *batch) joins() bool { return b.open && len(b.blocks) > 0 }
 
-// full tells whether the batch has to end.
-func (b *batch) full() bool {
-	return len(b.blocks) >= batchBlocks || b.receipts >= batchReceipts
+// full tells whether the batch has to end, which has so many bytes for undoing.
+func (b *batch) full(recorded int) bool {
+	return len(b.blocks) >= batchBlocks || b.receipts >= batchReceipts || recorded >= batchBytes
 }
 
 // endBatch makes the blocks of the batch one revision, with the number of the last.

@@ -179,7 +179,7 @@ func (r *resumption) replayLog() error {
 			return errors.Join(r.blame(err, first, num), r.dropBatch())
 		}
 		stop := context.Cause(r.ctx)
-		done.Finished = !r.batch.open || r.batch.full() || stop != nil || b.block.BlockNum() == last
+		done.Finished = !r.batch.open || r.batch.full(r.store.Recorded()) || stop != nil || b.block.BlockNum() == last
 		if done.Finished {
 			if err := r.endBatch(); err != nil {
 				return r.blame(err, first, num)

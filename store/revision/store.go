@@ -93,6 +93,7 @@ func (s *Store) Engine() store.Engine { return s.engine }
 func (s *Store) Head() uint64              { return s.head }
 func (s *Store) Irreversible() uint64      { return s.irreversible }
 func (s *Store) Depth() int                { return len(s.marks) }
+func (s *Store) Recorded() int             { return s.journal.Len() }
 func (s *Store) Durable() store.Durable    { return s.engine.Durable() }
 func (s *Store) Stats() store.Stats        { return s.engine.Stats() }
 func (s *Store) Tables() []store.TableInfo { return s.engine.Tables() }

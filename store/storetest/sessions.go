@@ -29,11 +29,15 @@ func sessionsNest(t *testing.T, e Engine) {
 	x := open(t, e, Knobs{})
 	x.put("a", "0")
 	want := []string{"a=0"}
+	recorded := []int{x.Recorded()}
 	for i := 1; i <= depth; i++ {
 		x.begin()
 		x.wantNumbers(i, 0, 0)
 		x.put("a", fmt.Sprint(i))
 		x.put(fmt.Sprintf("b%02d", i), "")
+		if recorded = append(recorded, x.Recorded()); recorded[i] <= recorded[i-1] {
+			t.Fatalf("two changes made %d bytes for undoing %d", recorded[i-1], recorded[i])
+		}
 		rows, err := list(x, x.rows)
 		x.must(err)
 		want = append(want, rows)
@@ -43,6 +47,9 @@ func sessionsNest(t *testing.T, e Engine) {
 		x.undo()
 		x.wantNumbers(i-1, 0, 0)
 		x.wantRows(want[i-1])
+		if x.Recorded() != recorded[i-1] {
+			t.Fatalf("%d bytes are recorded at depth %d, %d were before", x.Recorded(), i-1, recorded[i-1])
+		}
 	}
 }
 
