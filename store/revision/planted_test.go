@@ -10,7 +10,7 @@ import (
 // tests notice.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	plantedfault.Test(t, []plantedfault.Fault{
-		{"every old value of a row is kept", "store.go", "if length-mark > max(condenseFrom, 2*kept) {", "if kept < 0 {"},
-		{"an earlier revision raises the bound of the next", "store.go", "	s.condensed = min(s.condensed, mark)\n", ""},
+		{"every old value of a row is kept", "journal.go", "if j.Len()-mark > max(condenseFrom, 2*kept) {", "if kept < 0 {"},
+		{"an earlier revision raises the bound of the next", "journal.go", "	j.condensed = min(j.condensed, mark)\n", ""},
 	})
 }

@@ -28,7 +28,7 @@ func (s *Store) Squash() error {
 		return fmt.Errorf("squash: %w", store.ErrNoSession)
 	}
 	s.marks = s.marks[:len(s.marks)-1]
-	s.condense()
+	s.journal.condense(s.marks[len(s.marks)-1])
 	return nil
 }
 
@@ -44,7 +44,7 @@ func (s *Store) Push() error {
 		return fmt.Errorf("push with %d sessions: %w", len(s.marks), store.ErrSessionOpen)
 	}
 	s.undo = append(s.undo, s.journal.Compact())
-	s.truncate(0)
+	s.journal.truncate(0)
 	s.marks = s.marks[:0]
 	s.head++
 	s.relieve()
@@ -60,7 +60,7 @@ func (s *Store) Undo() error {
 		if err := s.restore(s.journal.Bytes()[mark:]); err != nil {
 			return err
 		}
-		s.truncate(mark)
+		s.journal.truncate(mark)
 		s.marks = s.marks[:n-1]
 		return nil
 	}

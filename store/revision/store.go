@@ -27,20 +27,15 @@ import (
 // every store.
 const idTable = "store.ids"
 
-// journalKeep is the size up to which the journal's buffer is kept from one
-// revision to the next.
-const journalKeep = 64 << 20
-
 // Store implements store.Store over an engine. See there for the rules.
 type Store struct {
 	engine store.Engine
 	ids    store.Table
 	tables int
 
-	journal   store.Journal
-	condensed int // length of the journal after it was last condensed
-	marks     []int
-	undo      [][]byte
+	journal journal
+	marks   []int
+	undo    [][]byte
 
 	head, irreversible uint64
 
@@ -148,8 +143,8 @@ func (s *Store) Put(t store.Table, key, value []byte) error {
 	s.loans.checkKept()
 	defer s.loans.recall()
 	err := s.engine.Put(t, key, value, s.record())
-	if s.condensedFor(err) {
-		err = s.engine.Put(t, key, value, &s.journal)
+	if s.roomMade(err) {
+		err = s.engine.Put(t, key, value, &s.journal.Journal)
 	}
 	return err
 }
@@ -162,8 +157,8 @@ func (s *Store) Delete(t store.Table, key []byte) error {
 	s.loans.checkKept()
 	defer s.loans.recall()
 	err := s.engine.Delete(t, key, s.record())
-	if s.condensedFor(err) {
-		err = s.engine.Delete(t, key, &s.journal)
+	if s.roomMade(err) {
+		err = s.engine.Delete(t, key, &s.journal.Journal)
 	}
 	return err
 }
@@ -299,30 +294,12 @@ func (s *Store) record() *store.Journal {
 	if len(s.marks) == 0 {
 		return nil
 	}
-	s.condense()
-	return &s.journal
+	s.journal.condense(s.marks[len(s.marks)-1])
+	return &s.journal.Journal
 }
 
-// condenseFrom is how long the records of a session may become before those that undo
-// does not need are dropped, in bytes.
-const condenseFrom = 64 << 20
-
-// condense keeps one record of each row of the innermost session when its records have
-// doubled, so that a row which is changed a thousand times does not take memory a
-// thousand times, and the work stays in proportion to the changes.
-func (s *Store) condense() {
-	mark, length := s.marks[len(s.marks)-1], s.journal.Len()
-	kept := max(0, min(s.condensed, length)-mark)
-	if length-mark > max(condenseFrom, 2*kept) {
-		s.journal.CompactFrom(mark)
-		s.condensed = s.journal.Len()
-	}
-}
-
-// condensedFor condenses the records of the innermost session because a change was
-// refused for the memory that they take, and tells whether to try it again. Records must
-// have grown by a quarter since the last time, so that the work stays in proportion.
-func (s *Store) condensedFor(err error) bool {
+// roomMade tells whether a change that was refused for memory may be tried again.
+func (s *Store) roomMade(err error) bool {
 	if err == nil || len(s.marks) == 0 {
 		return false // before full, which is garbage: every change comes by here
 	}
@@ -330,17 +307,5 @@ func (s *Store) condensedFor(err error) bool {
 	if !errors.As(err, &full) || full.Of != store.RoomInMemory {
 		return false
 	}
-	length := s.journal.Len()
-	if length-s.condensed <= length/4 {
-		return false
-	}
-	s.journal.CompactFrom(s.marks[len(s.marks)-1])
-	s.condensed = s.journal.Len()
-	return s.condensed < length
-}
-
-// truncate forgets the records from a position on.
-func (s *Store) truncate(mark int) {
-	s.journal.Truncate(mark, journalKeep)
-	s.condensed = min(s.condensed, mark)
+	return s.journal.makeRoom(s.marks[len(s.marks)-1])
 }
