@@ -2,7 +2,6 @@ package appendonly
 
 import (
 	"bytes"
-	"slices"
 )
 
 // Ascend calls each for the keys from one up to another, that one excluded, in the order of
@@ -14,7 +13,7 @@ func (x *Index) Ascend(from, to []byte, each func(key []byte, number uint64, val
 }
 
 func (x *Index) ascend(from, to []byte, each func(key []byte, number uint64, value []byte) bool) error {
-	heads, kept, last, err := x.heads(from, to)
+	heads, kept, err := x.heads(from)
 	defer func() {
 		for _, h := range heads {
 			h.stop()
@@ -23,6 +22,9 @@ func (x *Index) ascend(from, to []byte, each func(key []byte, number uint64, val
 	if err != nil {
 		return err
 	}
+	last := kept.sorted(func(p *posting) bool {
+		return bytes.Compare(p.key, from) >= 0 && bytes.Compare(p.key, to) < 0
+	})
 	for {
 		var first *merging
 		for _, h := range heads {
@@ -52,9 +54,8 @@ func (x *Index) ascend(from, to []byte, each func(key []byte, number uint64, val
 	}
 }
 
-// heads begins a walk of each run at a key, and sorts what memory has of the keys from
-// there up to another.
-func (x *Index) heads(from, to []byte) (heads []*merging, kept postings, last []place, err error) {
+// heads begins a walk of each run at a key, and returns what memory has.
+func (x *Index) heads(from []byte) (heads []*merging, kept postings, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, r := range x.runs {
@@ -63,12 +64,8 @@ func (x *Index) heads(from, to []byte) (heads []*merging, kept postings, last []
 		for h.next() && bytes.Compare(h.at.key, from) < 0 {
 		}
 		if h.err != nil {
-			return heads, nil, nil, h.err
+			return heads, kept, h.err
 		}
 	}
-	kept = slices.Clone(x.memory.kept)
-	last = kept.sorted(func(p *posting) bool {
-		return bytes.Compare(p.key, from) >= 0 && bytes.Compare(p.key, to) < 0
-	})
-	return heads, kept, last, nil
+	return heads, x.memory.kept.snapshot(), nil
 }

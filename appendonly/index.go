@@ -180,17 +180,15 @@ func (x *Index) findIn(key []byte, from, to uint64, each func(number uint64, val
 			return err
 		}
 	}
-	for _, p := range last {
-		if more {
-			more = each(p.number, p.value)
-		}
+	if more {
+		last.each(each)
 	}
 	return nil
 }
 
 // take opens the runs that may have entries from one number to another, before a merge can
 // remove them, and finds what memory has of these.
-func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handle, last []posting, err error) {
+func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handle, last chain, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, r := range x.runs {
@@ -199,7 +197,7 @@ func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handl
 		}
 		h, err := x.takeRun(r)
 		if err != nil {
-			return runs, handles, nil, err
+			return runs, handles, last, err
 		}
 		runs, handles = append(runs, r), append(handles, h)
 	}
@@ -241,14 +239,16 @@ func (x *Index) Settle(before uint64) error {
 func (x *Index) flush(before uint64) error {
 	x.mu.RLock()
 	r := &run{sequence: x.next, from: x.from, to: before, path: runPath(x.o.Dir, x.next)}
-	kept := slices.Clone(x.memory.kept)
+	kept := x.memory.kept.snapshot()
 	x.mu.RUnlock()
 	if err := x.writeMemory(r, kept); err != nil {
 		return err
 	}
+	left := newMemory()
+	bytes := left.addSince(kept, before, begin(0))
 	return x.replace(0, r, func() {
-		x.memory, x.bytes = x.memory.since(before)
-		x.from = before
+		bytes += left.addSince(x.memory.kept, before, kept.end()) // what came meanwhile
+		x.memory, x.bytes, x.from = left, bytes, before
 	})
 }
 

@@ -13,8 +13,8 @@ import (
 
 // memory is the newest part of an index: postings in the order in which they came, whose numbers
 // ascend, found by their keys. Garbage collection looks at a few chunks and one map in place of
-// millions of strings. Reading and adding need a lock, but postings never change: what [memory.kept]
-// returned may be read without one while others are added.
+// millions of strings. Its methods need a lock, but postings never change: what was found may be
+// read without one while others are added or cut.
 type memory struct {
 	seed   maphash.Seed
 	newest map[uint64]place // by a key's hash
@@ -22,7 +22,12 @@ type memory struct {
 }
 
 // postings are chunks of memory, filled one after the other.
-type postings [][]byte
+type postings struct {
+	chunks []*chunk
+	used   []int // bytes of each
+}
+
+type chunk [chunkBytes]byte
 
 // place is where a posting is: the chunk, then 16 bits of the offset in it. None is at 0.
 type place uint32
@@ -53,7 +58,7 @@ func (m *memory) gather(number uint64, keys func(emit func(key, value []byte)) e
 			refused = fmt.Errorf("a key of %d bytes with a value of %d", len(key), len(value))
 			return
 		}
-		if len(m.kept) == mostChunks {
+		if len(m.kept.chunks) == mostChunks {
 			refused = errors.New("there is no room for more keys in memory: no run was made for too long")
 			return
 		}
@@ -67,52 +72,27 @@ func (m *memory) cost(key, value []byte) int64 { return int64(len(key)+len(value
 
 // add copies a posting, whose number is not below those that are there.
 func (m *memory) add(p *posting) {
-	size := postingHeader + len(p.key) + len(p.value)
-	last := len(m.kept) - 1
-	if last < 0 || len(m.kept[last])+size > chunkBytes {
-		last++
-		m.kept = append(m.kept, make([]byte, begin(last)&(chunkBytes-1), chunkBytes))
-	}
-	at := place(last<<16 | len(m.kept[last]))
+	at, b := m.kept.room(postingHeader + len(p.key) + len(p.value))
 	hash := maphash.Bytes(m.seed, p.key)
 	before := m.newest[hash]
 	jump, depth := m.kept.jump(before)
-	b := m.kept[last]
 	b = binary.LittleEndian.AppendUint32(b, uint32(before))
 	b = binary.LittleEndian.AppendUint32(b, uint32(jump))
 	b = binary.LittleEndian.AppendUint32(b, depth)
 	b = binary.LittleEndian.AppendUint64(b, p.number)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(p.key)))
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(p.value)))
-	m.kept[last] = append(append(b, p.key...), p.value...)
+	_ = append(append(b, p.key...), p.value...)
 	m.newest[hash] = at
 }
 
-// find returns the postings of a key from one number to another, both included, ascending. It costs what
-// is found, and the logarithm of what the key has.
-func (m *memory) find(key []byte, from, to uint64) (found []posting) {
-	at := m.newest[maphash.Bytes(m.seed, key)]
-	for at != 0 && m.kept.number(at) > to {
-		at = m.kept.back(at, to)
-	}
-	for at != 0 && m.kept.number(at) >= from {
-		if p := m.kept.at(at); bytes.Equal(p.key, key) {
-			found = append(found, p)
-		}
-		at, _, _ = m.kept.links(at)
-	}
-	slices.Reverse(found)
-	return found
-}
-
-// since returns a memory of the postings from a number on, and what these take.
-func (m *memory) since(number uint64) (n *memory, taken int64) {
-	n = newMemory()
-	m.kept.each(m.kept.search(number), func(_ place, p posting) {
-		n.add(&p)
+// addSince adds the postings of others from a number and a place on, and tells what these take.
+func (m *memory) addSince(c postings, number uint64, from place) (taken int64) {
+	c.each(max(from, c.search(number)), func(_ place, p posting) {
+		m.add(&p)
 		taken += m.cost(p.key, p.value)
 	})
-	return n, taken
+	return taken
 }
 
 // cut forgets the postings from a number on, and tells what these took. Who found some may go on
@@ -129,15 +109,59 @@ func (m *memory) cut(number uint64) (given int64) {
 			m.newest[maphash.Bytes(m.seed, p.key)] = before
 		}
 	})
-	if given == 0 {
-		return 0
-	}
-	chunk := int(from >> 16)
-	whole, last := m.kept[:chunk:chunk], m.kept[chunk][:from&(chunkBytes-1)]
-	if m.kept = whole; from != begin(chunk) {
-		m.kept = append(whole, append(make([]byte, 0, chunkBytes), last...))
+	if given != 0 {
+		m.kept = m.kept.until(from)
 	}
 	return given
+}
+
+// find returns the postings of a key from one number to another, both included.
+func (m *memory) find(key []byte, from, to uint64) chain {
+	f := chain{postings: postings{chunks: m.kept.chunks}, key: key,
+		newest: m.kept.back(m.newest[maphash.Bytes(m.seed, key)], to)}
+	if from > 0 && f.newest != 0 {
+		if before := m.kept.back(f.newest, from-1); before == f.newest {
+			f.newest = 0
+		} else if before != 0 {
+			_, _, depth := m.kept.links(before)
+			f.first = depth + 1
+		}
+	}
+	return f
+}
+
+// chain is a part of the postings with one hash, linked from the newest back.
+type chain struct {
+	postings
+	key    []byte
+	newest place  // 0: none
+	first  uint32 // how many are before the oldest
+}
+
+// each calls fn for the postings of the key, ascending, until it returns false. It needs no lock, and costs
+// what it calls fn for and a little more.
+func (f *chain) each(fn func(number uint64, value []byte) bool) bool {
+	if f.newest == 0 {
+		return true
+	}
+	_, _, last := f.links(f.newest)
+	var list []place
+	for first, n := f.first, uint32(16); first <= last; first, n = first+n, min(2*n, 1<<12) {
+		list = list[:0]
+		at := f.ancestor(f.newest, min(first+n-1, last))
+		for _, _, depth := f.links(at); depth >= first; depth-- {
+			list = append(list, at)
+			if at, _, _ = f.links(at); at == 0 {
+				break
+			}
+		}
+		for _, at := range slices.Backward(list) {
+			if p := f.at(at); bytes.Equal(p.key, f.key) && !fn(p.number, p.value) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // jump returns to where a posting after the one at before may jump, and how many are before it: the
@@ -161,17 +185,70 @@ func (c postings) jump(before place) (jump place, depth uint32) {
 	return before, at + 1
 }
 
-// back goes from a posting whose number is above one as far back as a link leads, but not over the newest
-// that isn't.
+// back returns the newest posting from one on back whose number is not above another, 0 if there is none. It
+// takes logarithmic time.
 func (c postings) back(at place, number uint64) place {
-	before, jump, _ := c.links(at)
-	if jump != 0 && c.number(jump) > number {
-		return jump
+	for at != 0 && c.number(at) > number {
+		before, jump, _ := c.links(at)
+		if at = before; jump != 0 && c.number(jump) > number {
+			at = jump
+		}
 	}
-	return before
+	return at
 }
 
-func (c postings) bytes(at place) []byte { return c[at>>16][at&(chunkBytes-1):] }
+// ancestor returns the posting from one on back that has so many before it. It takes logarithmic time.
+func (c postings) ancestor(at place, depth uint32) place {
+	for {
+		before, jump, here := c.links(at)
+		if here == depth {
+			return at
+		}
+		if at = before; jump != 0 {
+			if _, _, there := c.links(jump); there >= depth {
+				at = jump
+			}
+		}
+	}
+}
+
+// room makes room for a posting, and returns where it is and its memory, empty.
+func (c *postings) room(size int) (place, []byte) {
+	last := len(c.chunks) - 1
+	if last < 0 || c.used[last]+size > chunkBytes {
+		last++
+		c.chunks, c.used = append(c.chunks, new(chunk)), append(c.used, int(begin(last)&(chunkBytes-1)))
+	}
+	at := c.used[last]
+	c.used[last] += size
+	return place(last<<16 | at), c.chunks[last][at : at : at+size]
+}
+
+// until returns the postings up to a place, which share no memory with the others that may still be written.
+func (c postings) until(end place) postings {
+	last := int(end >> 16)
+	short := postings{c.chunks[:last:last], slices.Clone(c.used[:last])}
+	if end != begin(last) {
+		part, bytes := new(chunk), int(end&(chunkBytes-1))
+		copy(part[:bytes], c.chunks[last][:bytes])
+		short.chunks, short.used = append(short.chunks, part), append(short.used, bytes)
+	}
+	return short
+}
+
+// snapshot returns the postings of this moment: others may be added beside who reads them.
+func (c postings) snapshot() postings { return postings{c.chunks, slices.Clone(c.used)} }
+
+// end is where the next posting comes, or the next chunk begins.
+func (c postings) end() place {
+	last := len(c.chunks) - 1
+	if last < 0 {
+		return begin(0)
+	}
+	return place(last<<16 + c.used[last])
+}
+
+func (c postings) bytes(at place) []byte { return c.chunks[at>>16][at&(chunkBytes-1):] }
 
 func (c postings) links(at place) (before, jump place, depth uint32) {
 	b := c.bytes(at)
@@ -191,19 +268,18 @@ func (c postings) at(at place) posting {
 
 // search returns where the first posting is whose number is not below one, or else the end.
 func (c postings) search(number uint64) place {
-	if len(c) == 0 {
-		return 1
+	after := sort.Search(len(c.chunks), func(i int) bool { return c.number(begin(i)) >= number })
+	if after == 0 {
+		return begin(0)
 	}
-	after := sort.Search(len(c), func(i int) bool { return c.number(begin(i)) >= number })
-	chunk := max(after-1, 0) // in which the number may be reached
-	at := begin(chunk)
-	for int(at&(chunkBytes-1)) < len(c[chunk]) {
+	at := begin(after - 1) // in this chunk the number may be reached
+	for int(at)-(after-1)<<16 < c.used[after-1] {
 		if c.number(at) >= number {
 			return at
 		}
 		at += c.size(at)
 	}
-	if after < len(c) {
+	if after < len(c.chunks) {
 		return begin(after)
 	}
 	return at
@@ -225,8 +301,8 @@ func (c postings) size(at place) place {
 
 // each calls fn for the postings from one place on, in their order.
 func (c postings) each(from place, fn func(place, posting)) {
-	for chunk := int(from >> 16); chunk < len(c); chunk++ {
-		for at := max(from, begin(chunk)); int(at)-chunk<<16 < len(c[chunk]); at += c.size(at) {
+	for chunk := int(from >> 16); chunk < len(c.chunks); chunk++ {
+		for at := max(from, begin(chunk)); int(at)-chunk<<16 < c.used[chunk]; at += c.size(at) {
 			fn(at, c.at(at))
 		}
 	}

@@ -38,7 +38,13 @@ func TestMemoryIsLikeAMap(t *testing.T) {
 				without(model, func(p posting) bool { return p.number >= number })
 			default:
 				from := number - min(number, uint64(rng.IntN(60)))
-				m, taken = m.since(from)
+				kept, left := m.kept.snapshot(), newMemory()
+				taken = left.addSince(kept, from, begin(0))
+				p := posting{[]byte("meanwhile"), number, nil}
+				model["meanwhile"] = append(model["meanwhile"], p)
+				m.add(&p)
+				taken += left.addSince(m.kept, from, kept.end())
+				m = left
 				without(model, func(p posting) bool { return p.number < from })
 			}
 		}
@@ -59,27 +65,29 @@ func without(model map[string][]posting, drops func(posting) bool) {
 func compareMemory(t *testing.T, m *memory, model map[string][]posting, taken int64) {
 	t.Helper()
 	keys, cost := []string{}, int64(0)
-	for key, all := range model {
+	for key, list := range model {
 		keys = append(keys, key)
-		from, to := all[len(all)/3].number, all[len(all)*2/3].number
+		from, to := list[len(list)/3].number, list[len(list)*2/3].number
 		for _, span := range [][2]uint64{{0, math.MaxUint64}, {from, to}, {from + 1, to}, {0, from}, {to, math.MaxUint64}} {
 			var want []posting
-			for _, p := range all {
+			for _, p := range list {
 				if p.number >= span[0] && p.number <= span[1] {
 					want = append(want, p)
 				}
 			}
-			equalPostings(t, m.find([]byte(key), span[0], span[1]), want)
+			found := m.find([]byte(key), span[0], span[1])
+			equalPostings(t, all(&found, math.MaxInt), want)
+			equalPostings(t, all(&found, 20), want[:min(20, len(want))])
 		}
-		for _, p := range all {
+		for _, p := range list {
 			cost += m.cost(p.key, p.value)
 		}
 	}
 	if cost != taken {
 		t.Errorf("%d bytes are counted, %d are there", taken, cost)
 	}
-	if found := m.find([]byte("another"), 0, math.MaxUint64); found != nil {
-		t.Errorf("a key that is not there has %d postings", len(found))
+	if found := m.find([]byte("another"), 0, math.MaxUint64); all(&found, 1) != nil {
+		t.Error("a key that is not there has postings")
 	}
 	slices.Sort(keys)
 	var want, got []posting
@@ -93,6 +101,15 @@ func compareMemory(t *testing.T, m *memory, model map[string][]posting, taken in
 	if len(m.newest) != len(keys) {
 		t.Errorf("%d keys are there, not %d", len(m.newest), len(keys))
 	}
+}
+
+// all returns the first postings that were found, at most so many.
+func all(found *chain, most int) (list []posting) {
+	found.each(func(number uint64, value []byte) bool {
+		list = append(list, posting{found.key, number, value})
+		return len(list) < most
+	})
+	return list
 }
 
 func equalPostings(t *testing.T, got, want []posting) {
@@ -112,8 +129,8 @@ func TestFoundPostingsAreNotWrittenOver(t *testing.T) {
 	found := m.find([]byte("key"), 0, 9)
 	m.cut(2)
 	m.add(&posting{[]byte("yek"), 2, []byte("new")})
-	if string(found[1].key) != "key" || string(found[1].value) != "cut" {
-		t.Errorf("found %q: %q", found[1].key, found[1].value)
+	if list := all(&found, 9); len(list) != 2 || string(list[1].value) != "cut" {
+		t.Errorf("found %v", list)
 	}
 }
 
@@ -123,14 +140,41 @@ func TestOldEntriesOfAKeyWithManyAreFoundAtOnce(t *testing.T) {
 	for number := range uint64(1 << 16) {
 		m.add(&posting{[]byte("token"), number, nil})
 	}
-	steps := 0
-	for at := m.newest[maphash.String(m.seed, "token")]; m.kept.number(at) > 77; at = m.kept.back(at, 77) {
-		steps++
+	steps, at := 0, m.newest[maphash.String(m.seed, "token")]
+	for ; m.kept.number(at) > 77; steps++ {
+		before, jump, _ := m.kept.links(at)
+		if at = before; jump != 0 && m.kept.number(jump) > 77 {
+			at = jump
+		}
 	}
 	if steps > 64 {
 		t.Errorf("%d steps", steps)
 	}
-	if found := m.find([]byte("token"), 70, 77); len(found) != 8 || found[0].number != 70 {
-		t.Errorf("found %d", len(found))
+	found := m.find([]byte("token"), 70, 77)
+	if list := all(&found, 99); len(list) != 8 || list[0].number != 70 {
+		t.Errorf("found %d", len(list))
+	}
+}
+
+// Chunks that are filled to their last byte end where the next one begins.
+func TestFullChunks(t *testing.T) {
+	for _, count := range []uint64{2046, 2047, 2048, 4094, 4095, 4096} {
+		m, key := newMemory(), []byte("8 bytes.")
+		var taken int64
+		for number := range count {
+			p := posting{key, number, nil} // 2,048 fill a chunk
+			m.add(&p)
+			taken += m.cost(p.key, p.value)
+		}
+		left := newMemory()
+		if n := left.addSince(m.kept, count, begin(0)); n != 0 || left.kept.end() != begin(0) {
+			t.Errorf("%d postings of %d are above all", n, count)
+		}
+		if n := m.cut(count); n != 0 {
+			t.Errorf("%d bytes of %d postings are above all", n, count)
+		}
+		if n := m.cut(0); n != taken || len(m.newest) != 0 || len(m.kept.chunks) != 0 {
+			t.Errorf("%d bytes of %d are cut", n, taken)
+		}
 	}
 }
