@@ -23,26 +23,52 @@ type SaverOptions struct {
 }
 
 // Saver decides when the state of a chain is saved: when what was done since the last
-// checkpoint took as long as a start may take to do it again, or after an hour. One goroutine
-// at a time may use it, the writer while there is one.
+// checkpoint took as long as a start may take to do it again, when the state has become twice as
+// large, or after an hour. One goroutine at a time may use it, the writer while there is one.
 type Saver struct {
 	o      SaverOptions
 	under  store.Checkpoint // under way, or not looked at since its end
 	worked time.Duration    // when the last one was begun
 	begun  time.Time        // that one, or the saver
+	used   int64            // bytes of the state then
+	looked time.Time        // when it was last asked how large the state is
 }
 
 // maxAge is how old an image gets on a chain with so little work that its recovery would take
 // no time for days: the memory of changed pages is given back by then.
 const maxAge = time.Hour
 
+// A state that grows is saved while it does, so that its end does not wait for all of it to be written.
+// What is added is written once, and a state doubles seldom: that adds few bytes.
+const (
+	leastGrowth = 128 << 20             // bytes of which nothing is done earlier
+	lookEvery   = 50 * time.Millisecond // at its size
+)
+
 // NewSaver makes a saver of a state that stands at its image.
-func NewSaver(o SaverOptions) *Saver { return &Saver{o: o, begun: time.Now()} }
+func NewSaver(o SaverOptions) *Saver {
+	return &Saver{o: o, begun: time.Now(), used: o.Store.Stats().Used}
+}
 
 // Due tells whether it is time for a checkpoint. Between two blocks somebody asks, and calls
 // Begin then.
 func (s *Saver) Due() bool {
-	return s.o.Recovery > 0 && (s.o.Worked()-s.worked >= s.o.Recovery || time.Since(s.begun) >= maxAge)
+	return s.o.Recovery > 0 &&
+		(s.o.Worked()-s.worked >= s.o.Recovery || time.Since(s.begun) >= maxAge || s.hasDoubled())
+}
+
+// hasDoubled tells whether the state is twice as large as when the last checkpoint was begun.
+func (s *Saver) hasDoubled() bool {
+	if time.Since(s.looked) < lookEvery {
+		return false
+	}
+	s.looked = time.Now()
+	return s.o.Store.Stats().Used-s.used >= max(leastGrowth, s.used)
+}
+
+// note notes how things stand at the beginning of a checkpoint.
+func (s *Saver) note() {
+	s.worked, s.begun, s.used = s.o.Worked(), time.Now(), s.o.Store.Stats().Used
 }
 
 // Begin begins a checkpoint unless one is under way. The next is due as if it had begun,
@@ -57,7 +83,7 @@ func (s *Saver) Begin() error {
 		}
 	}
 	err := s.Wait()
-	s.worked, s.begun = s.o.Worked(), time.Now()
+	s.note()
 	next, e := s.o.Store.Checkpoint()
 	if e == nil {
 		s.under = next
@@ -84,7 +110,7 @@ func (s *Saver) Underway() store.Checkpoint { return s.under }
 // then.
 func (s *Saver) Save() error {
 	s.under = nil // the store waits for it
-	s.worked, s.begun = s.o.Worked(), time.Now()
+	s.note()
 	last, err := s.o.Store.Checkpoint()
 	if err == nil {
 		err = last.Wait()

@@ -14,7 +14,10 @@ type saving struct {
 	store.Store
 	begun []*image
 	fails error
+	used  int64
 }
+
+func (s *saving) Stats() store.Stats { return store.Stats{Used: s.used} }
 
 type image struct {
 	done chan struct{}
@@ -66,6 +69,31 @@ func TestACheckpointIsDueByTheWorkThatRecoveryWouldBe(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A state that has become twice as large is saved, one that only changes is not.
+func TestACheckpointIsDueWhenTheStateHasDoubled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := &saving{used: 100 << 20}
+		s := NewSaver(SaverOptions{Store: of, Recovery: time.Minute, Worked: func() time.Duration { return 0 }})
+		begun := 0
+		for _, x := range []struct {
+			mb   int64
+			want bool
+		}{{227, false}, {228, true}, {300, false}, {455, false}, {456, true}, {300, false}, {912, true}} {
+			of.used = x.mb << 20
+			time.Sleep(lookEvery)
+			if got := s.Due(); got != x.want {
+				t.Errorf("at %d MB it is due: %v", x.mb, got)
+			} else if got {
+				if err := s.Begin(); err != nil {
+					t.Fatal(err)
+				}
+				of.begun[begun].end(nil)
+				begun++
+			}
+		}
+	})
 }
 
 // One checkpoint at a time; what became of it is told once, and the next one is tried.
