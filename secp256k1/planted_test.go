@@ -26,6 +26,12 @@ var faults = []plantedfault.Fault{
 	{"a lane without a point is found", "group_amd64.go", "g.usable[lane] && !z.isZero()", "g.usable[lane]"},
 	{"sums keep what they began with", "recover.go", "	p.Neg(&p)\n", ""},
 	{"a carry between digits is lost", "multiples.go", "+ d.carry\n", "\n"},
+	{"alone, the points of R's second half are not mapped", "lone.go", "		endomorphism(&l.of[1][i])\n", ""},
+	{"alone, the generator's second half is not mapped", "lone.go", "if mapped {", "if false {"},
+	{"alone, an odd number is halved without the prime", "lone.go", "odd := -(z[0] & 1)", "odd := uint64(0)"},
+	{"alone, a half loses its highest bit", "lone.go", "t3>>1 | above<<63", "t3>>1 | above<<62"},
+	{"alone, a sum stays on the curve of R's multiples", "lone.go", "	multiply(&l.s.z, &l.s.z, &l.scale)\n", ""},
+	{"alone, what met is found", "recover.go", "; !m.lone.s.z.isZero() {", "; true {"},
 }
 
 // TestPlantedFaultsAreCaught builds this package with each planted fault and demands that a

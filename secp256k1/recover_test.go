@@ -24,12 +24,23 @@ func rounds(n int) int {
 	return n * *effort
 }
 
-// newTestRecoverer skips a test where the processor has none.
-func newTestRecoverer(t testing.TB) *Recoverer {
-	if !Wide() {
+// newTestRecoverer makes one that finds eight keys together, or one after the other. It skips a test of
+// the first where the processor cannot.
+func newTestRecoverer(t testing.TB, together bool) *Recoverer {
+	m := NewRecoverer(NewGenerator())
+	if together && m.group == nil {
 		t.Skip("the processor has no AVX-512 IFMA")
 	}
-	return NewRecoverer(NewGenerator())
+	if !together {
+		m.group = nil
+	}
+	return m
+}
+
+// eachRecoverer runs a test with each kind.
+func eachRecoverer(t *testing.T, test func(*testing.T, *Recoverer)) {
+	t.Run("eight together", func(t *testing.T) { test(t, newTestRecoverer(t, true)) })
+	t.Run("one after the other", func(t *testing.T) { test(t, newTestRecoverer(t, false)) })
 }
 
 // scalars makes scalars, above all such whose halves and digits are at a border.
@@ -150,7 +161,10 @@ func onCurve(key *[64]byte) bool {
 // What is found is what another library finds, and everything is found, whatever other
 // signatures are looked at together with one.
 func TestKeysAreFoundThatTheLibraryFinds(t *testing.T) {
-	m := newTestRecoverer(t)
+	eachRecoverer(t, testKeysAreFound)
+}
+
+func testKeysAreFound(t *testing.T, m *Recoverer) {
 	work := rounds(300)
 	t.Logf("seed %d", *seed)
 	r := scalars{rand.New(rand.NewPCG(*seed, 5))}
@@ -178,7 +192,10 @@ func TestKeysAreFoundThatTheLibraryFinds(t *testing.T) {
 
 // Where points meet in a sum, its key is not found, and the ones beside are.
 func TestPointsThatMeetInASum(t *testing.T) {
-	m := newTestRecoverer(t)
+	eachRecoverer(t, testPointsMeet)
+}
+
+func testPointsMeet(t *testing.T, m *Recoverer) {
 	_, base := secp256k1.Generators()
 	begin := pointOf(&base)
 	var back fr.Element
@@ -224,19 +241,11 @@ func TestPointsThatMeetInASum(t *testing.T) {
 	}
 }
 
-// A processor without the instructions finds nothing, and says so.
-func TestNothingIsFoundWithoutTheInstructions(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	m := NewRecoverer(NewGenerator())
-	m.group = nil
-	list := []Search{{Signature: randomSignature(r, newTestKey(t, r)), Found: true}}
-	if m.Recover(list); list[0].Found {
-		t.Error("a key was found")
-	}
-}
-
 func FuzzRecover(f *testing.F) {
-	m := newTestRecoverer(f)
+	kinds := []*Recoverer{newTestRecoverer(f, false)}
+	if Wide() {
+		kinds = append(kinds, newTestRecoverer(f, true))
+	}
 	r := scalars{rand.New(rand.NewPCG(7, 8))}
 	keys := []testKey{newTestKey(f, r.Rand)}
 	for range 30 {
@@ -256,15 +265,21 @@ func FuzzRecover(f *testing.F) {
 				copy(g.S[:], besideS)
 			}
 		}
-		m.Recover(list)
-		checkFound(t, &list[lane%8], true)
-		checkFound(t, &list[(lane+1)%8], true)
+		for _, m := range kinds {
+			m.Recover(list)
+			checkFound(t, &list[lane%8], true)
+			checkFound(t, &list[(lane+1)%8], true)
+		}
 	})
 }
 
 func BenchmarkRecover(b *testing.B) {
+	b.Run("eight together", func(b *testing.B) { benchmarkRecover(b, newTestRecoverer(b, true)) })
+	b.Run("one after the other", func(b *testing.B) { benchmarkRecover(b, newTestRecoverer(b, false)) })
+}
+
+func benchmarkRecover(b *testing.B, m *Recoverer) {
 	r := rand.New(rand.NewPCG(1, 2))
-	m := newTestRecoverer(b)
 	for _, n := range []int{1, 8, 64, 256} {
 		list := make([]Search, n)
 		for i := range list {

@@ -1,8 +1,8 @@
 // Package secp256k1 tells whose signatures on the curve secp256k1 are, many signatures at a
 // time. Whether they are of certain keys ([Matcher]): keys that sign often are prepared, and
 // divisions shared, so that it costs less to see that a signature is theirs than to find whose
-// it is. And of which keys they are ([Recoverer]), on processors that multiply eight numbers at
-// once.
+// it is. And of which keys they are ([Recoverer]): eight at a time on processors that multiply eight
+// numbers at once, one after the other elsewhere.
 //
 // It owns the arithmetic for that and nothing else: it knows no form of keys of any
 // protocol, hashes nothing, signs nothing, and remembers nothing between calls. Its time

@@ -25,6 +25,7 @@ type Signers struct {
 
 	queue     queue
 	wide      bool // whether eight keys can be found in the time of one
+	rest      bool // whether those that no prepared key made are found in less time than by the library
 	generator func() *secp256k1.Multiples
 	matchings sync.Pool
 }
@@ -89,7 +90,7 @@ func NewSigners(bytes int64) *Signers {
 		room = int(min(bytes/preparedBytes, maxPrepared))
 	}
 	return &Signers{
-		most: room, wide: secp256k1.Wide(),
+		most: room, wide: secp256k1.Wide(), rest: secp256k1.Least() == 1,
 		young: make(map[Signer]*signingKey), keys: make(map[[33]byte]*signingKey),
 		matchings: sync.Pool{New: func() any { return new(matching) }},
 		generator: sync.OnceValue(secp256k1.NewGenerator),
@@ -136,9 +137,9 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 	}
 	var start time.Time
 	if s.wide && len(m.list) >= wideFrom {
-		start = s.search(m)
-	} else {
-		start = s.match(m)
+		start = s.search(m, false)
+	} else if start = s.match(m); s.rest {
+		s.search(m, true)
 	}
 	for _, x := range m.list {
 		if x == nil {
@@ -177,9 +178,9 @@ func (s *Signers) match(m *matching) (start time.Time) {
 	return start
 }
 
-// search takes out of the list those whose keys are found eight at a time. It tells when that
-// began, as match does.
-func (s *Signers) search(m *matching) (start time.Time) {
+// search takes out of the list those whose keys are found without the library, and remembers who signed
+// if note says so. It tells when that began, as match does.
+func (s *Signers) search(m *matching, note bool) (start time.Time) {
 	if m.finder == nil {
 		m.finder = secp256k1.NewRecoverer(s.generator())
 	}
@@ -187,14 +188,19 @@ func (s *Signers) search(m *matching) (start time.Time) {
 	m.searches, m.of = m.searches[:0], m.of[:0]
 	for i, x := range m.list {
 		var g secp256k1.Search
-		if mayBeKnown(x, &g.Signature) {
+		if x != nil && mayBeKnown(x, &g.Signature) {
 			m.searches, m.of = append(m.searches, g), append(m.of, i)
 		}
 	}
 	m.finder.Recover(m.searches)
 	for i, at := range m.of {
-		if g := &m.searches[i]; g.Found {
-			m.addKey(at, compressPoint(&g.Key))
+		g := &m.searches[i]
+		if !g.Found {
+			continue
+		}
+		by, point := m.list[at].By, compressPoint(&g.Key)
+		if m.addKey(at, point); note {
+			s.note(by, point)
 		}
 	}
 	return start

@@ -85,10 +85,10 @@ func randomSigned(r *rand.Rand, keys []testKey) (compact [65]byte, digest [32]by
 
 // Signers find what Recover finds, whoever is said to have signed, from many goroutines.
 func TestSignersFindWhatRecoveryFinds(t *testing.T) {
-	for _, wide := range []bool{true, false} {
-		t.Run(fmt.Sprintf("wide %v", wide), func(t *testing.T) {
+	for _, x := range []struct{ wide, rest bool }{{true, true}, {true, false}, {false, true}, {false, false}} {
+		t.Run(fmt.Sprintf("wide %v, rest %v", x.wide, x.rest), func(t *testing.T) {
 			s := NewSigners(0)
-			s.wide = s.wide && wide
+			s.wide, s.rest = s.wide && x.wide, x.rest
 			findAsRecovery(t, s)
 			if !s.wide && len(s.prepared) == 0 {
 				t.Error("no key was prepared")

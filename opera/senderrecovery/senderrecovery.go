@@ -1,5 +1,5 @@
-// Package senderrecovery finds who sent transactions, many at a time, where the processor can find
-// eight keys together.
+// Package senderrecovery finds who sent transactions, many at a time, where that takes less time than
+// go-ethereum's library does.
 //
 // It owns how a transaction's signature is taken apart for that, and nothing else: which
 // signatures are accepted, and who sent what it does not find, go-ethereum's signer says. It
@@ -29,7 +29,7 @@ type Finder struct {
 	once   sync.Once
 	of     *secp256k1.Multiples // the generator's
 	idle   sync.Pool            // of *work
-	wide   bool                 // whether the processor can
+	least  int                  // transactions that are worth it; 0 if none are
 }
 
 // New returns a finder for the transactions of a network with London's types. What all need,
@@ -38,7 +38,7 @@ type Finder struct {
 func New(network uint64) *Finder {
 	chain := new(big.Int).SetUint64(network)
 	signer := types.NewLondonSigner(chain)
-	return &Finder{signer: signer, probe: found{Signer: signer}, chain: chain, wide: secp256k1.Wide()}
+	return &Finder{signer: signer, probe: found{Signer: signer}, chain: chain, least: secp256k1.Least()}
 }
 
 // Signer returns the signer whose senders are found.
@@ -48,7 +48,7 @@ func (f *Finder) Signer() types.Signer { return f.signer }
 // does not look for them again. What it cannot find it leaves to types.Sender, with the error
 // that there may be; so whether it is called changes no result.
 func (f *Finder) Find(txs types.Transactions) {
-	if f == nil || !f.wide {
+	if f == nil || f.least == 0 {
 		return
 	}
 	w := f.work()
@@ -87,10 +87,9 @@ func (w *work) add(f *Finder, tx *types.Transaction) {
 	}
 }
 
-// find finds the senders of the transactions that were taken, and forgets them. One alone the
-// library finds in the same time.
+// find finds the senders of the transactions that were taken, and forgets them.
 func (w *work) find(f *Finder) {
-	if len(w.txs) > 1 {
+	if len(w.txs) >= f.least {
 		w.keys.Recover(w.list)
 		for i, tx := range w.txs {
 			if s := &w.list[i]; s.Found {
