@@ -343,7 +343,7 @@ func hostile(turn time.Duration) []adversary {
 			Package: "./opera/rpc", Run: "Limit|Worst|Bounded|Lost|Pieces|Batches",
 			Args: []string{"-test.shuffle=$seed"}, Unit: "times all"},
 		{Kind: kind, Name: "clients that say nothing", What: "connections that dawdle, drip, go, or never read",
-			Package: "./serve", Run: "^Test", Args: []string{"-test.shuffle=$seed"}, Unit: "times all"},
+			Package: "./httpserver", Run: "^Test", Args: []string{"-test.shuffle=$seed"}, Unit: "times all"},
 	}
 }
 
@@ -424,8 +424,8 @@ func racedPackages() []string {
 		"./antelope/p2p", "./antelope/writebehind", "./antelope/rpc",
 		"./antelope/ship", "./antelope/ship/shiplog", "./antelope/state", "./antelope/tracelog", "./livepage",
 		"./appendonly", "./opera/chain", "./opera/emitter",
-		"./opera/node", "./opera/p2p", "./opera/rpc", "./opera/state", "./opera/statesync", "./opera/txpool", "./serve",
-		"./store/lsm", "./store/page", "./store/viewoverlay", "./writer"}
+		"./opera/node", "./opera/p2p", "./opera/rpc", "./opera/state", "./opera/statesync", "./opera/txpool", "./httpserver",
+		"./store/lsm", "./store/page", "./store/viewoverlay", "./writerloop"}
 }
 
 func races() (list []adversary) {
