@@ -135,9 +135,14 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 			m.list = append(m.list, &g[i])
 		}
 	}
+	many := s.wide && len(m.list) >= wideFrom
+	if m.finder == nil && (many || s.rest) {
+		m.finder = secp256k1.NewRecoverer(s.generator()) // before anybody is billed
+	}
 	var start time.Time
-	if s.wide && len(m.list) >= wideFrom {
-		start = s.search(m, false)
+	if many {
+		start = time.Now()
+		s.search(m, false)
 	} else if start = s.match(m); s.rest {
 		s.search(m, true)
 	}
@@ -179,12 +184,8 @@ func (s *Signers) match(m *matching) (start time.Time) {
 }
 
 // search takes out of the list those whose keys are found without the library, and remembers who signed
-// if note says so. It tells when that began, as match does.
-func (s *Signers) search(m *matching, note bool) (start time.Time) {
-	if m.finder == nil {
-		m.finder = secp256k1.NewRecoverer(s.generator())
-	}
-	start = time.Now()
+// if note says so.
+func (s *Signers) search(m *matching, note bool) {
 	m.searches, m.of = m.searches[:0], m.of[:0]
 	for i, x := range m.list {
 		var g secp256k1.Search
@@ -203,7 +204,6 @@ func (s *Signers) search(m *matching, note bool) (start time.Time) {
 			s.note(by, point)
 		}
 	}
-	return start
 }
 
 // addKey writes a key down, and takes its signature out of the list.
