@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/ethereum/go-ethereum/common"
-	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/opera/evm"
 	"tarn/opera/inter"
@@ -29,7 +28,7 @@ func (t *Told) Assemble() (*Block, error) {
 	}
 	b.Senders = make([]common.Address, len(b.Txs))
 	for i, tx := range b.Txs {
-		if b.Senders[i], err = evm.Sender(types.NewLondonSigner(tx.ChainId()), tx); err != nil {
+		if b.Senders[i], err = evm.Sender(evm.SignerOf(tx), tx); err != nil {
 			return nil, fmt.Errorf("transaction %d of block %d: %w", i, t.Number, err)
 		}
 	}

@@ -36,6 +36,15 @@ func Sender(signer types.Signer, tx *types.Transaction) (common.Address, error) 
 	return from, nil
 }
 
+// SignerOf returns the signer of the chain that a transaction names itself; where it names none, it is
+// of any chain. It is for transactions that a node has let in: a signer of another chain's is none.
+func SignerOf(tx *types.Transaction) types.Signer {
+	if id := tx.ChainId(); id.Sign() > 0 { // the library panics for others
+		return types.NewLondonSigner(id)
+	}
+	return types.HomesteadSigner{}
+}
+
 // Message is what a transaction, or somebody who only asks, wants executed.
 type Message struct {
 	From       common.Address

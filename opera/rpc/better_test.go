@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
@@ -187,9 +188,13 @@ func (p onePool) Get(hash common.Hash) *types.Transaction {
 	return nil
 }
 
-// Who hears of transactions that come may have them whole.
+// Who hears of transactions that come may have them whole, also those of peers that are of no chain.
 func TestPendingTransactionsMayBeWhole(t *testing.T) {
-	tx := types.NewTx(&types.LegacyTx{Nonce: 7, Gas: 21_000, GasPrice: price})
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := types.MustSignNewTx(key, types.HomesteadSigner{}, &types.LegacyTx{Nonce: 7, Gas: 21_000, GasPrice: price})
 	w := newWorld(t, recordedEvents, Options{Pool: onePool{tx: tx}})
 	c, err := rpc.Dial(strings.Replace(w.url, "http", "ws", 1))
 	if err != nil {
@@ -209,9 +214,14 @@ func TestPendingTransactionsMayBeWhole(t *testing.T) {
 		w.service.Added(types.Transactions{tx})
 		select {
 		case text := <-got:
-			var told struct{ Hash common.Hash }
+			var told struct {
+				Hash common.Hash
+				From common.Address
+			}
 			if whole == true {
-				err = json.Unmarshal(text, &told)
+				if err = json.Unmarshal(text, &told); told.From != crypto.PubkeyToAddress(key.PublicKey) {
+					t.Errorf("it is of %v", told.From)
+				}
 			} else {
 				err = json.Unmarshal(text, &told.Hash)
 			}

@@ -55,7 +55,7 @@ func (b *block) txJSON(index uint64) *TxJSON {
 
 // pendingJSON tells a transaction that waits.
 func pendingJSON(tx *types.Transaction) *TxJSON {
-	from, err := evm.Sender(types.LatestSignerForChainID(tx.ChainId()), tx)
+	from, err := evm.Sender(evm.SignerOf(tx), tx)
 	if err != nil {
 		from = common.Address{}
 	}
