@@ -2,7 +2,7 @@
 // process by the kernel's files, starts nodes of this program and of others beside each
 // other, and writes what it found as tables, JSON and one HTML file (docs/bench.md).
 //
-// It owns the command line. What is measured is suite's and watcher's, what is kept is
+// It owns the command line. What is measured is suite's and procsampler's, what is kept is
 // record's, what is shown is report's.
 package bench
 

@@ -13,9 +13,9 @@ import (
 
 	"tarn/bench/antelope"
 	"tarn/bench/opera"
-	"tarn/bench/programspec"
 	"tarn/bench/record"
 	"tarn/bench/report"
+	"tarn/bench/subjectflag"
 	"tarn/bench/suite"
 	"tarn/store/vfs"
 )
@@ -157,9 +157,9 @@ func configure(c *cobra.Command, o record.Options, on []string, dir string, free
 		return nil, failed(fmt.Errorf("find this program: %w", err))
 	}
 	o.Subjects = nil
-	var subjects []programspec.Subject
+	var subjects []subjectflag.Subject
 	if text := strings.Join(on, ","); text != "" {
-		if subjects, err = programspec.Parse(text, own); err != nil {
+		if subjects, err = subjectflag.Parse(text, own); err != nil {
 			return nil, usage(err)
 		}
 	}
@@ -169,7 +169,7 @@ func configure(c *cobra.Command, o record.Options, on []string, dir string, free
 	if err := suite.Validate(o); err != nil {
 		return nil, usage(err)
 	}
-	if o.Protocol, err = programspec.Protocol(subjects, o.Protocol); err != nil {
+	if o.Protocol, err = subjectflag.Protocol(subjects, o.Protocol); err != nil {
 		return nil, usage(err)
 	}
 	if o.Blocks != "" {
@@ -219,20 +219,20 @@ func configure(c *cobra.Command, o record.Options, on []string, dir string, free
 }
 
 // sourceOf is the subject that gives blocks to those that are measured.
-func sourceOf(o record.Options, own string, inMemory bool) (programspec.Subject, error) {
-	s := programspec.Subject{Name: "the source", Program: programspec.Tarn, Path: own, Mode: "heap"}
+func sourceOf(o record.Options, own string, inMemory bool) (subjectflag.Subject, error) {
+	s := subjectflag.Subject{Name: "the source", Program: subjectflag.Tarn, Path: own, Mode: "heap"}
 	if inMemory { // where heap would keep the state twice
 		s.Mode = "mapped"
 	}
 	if o.Source == "" {
 		return s, nil
 	}
-	all, err := programspec.Parse(o.Source, own)
+	all, err := subjectflag.Parse(o.Source, own)
 	switch {
 	case err == nil && len(all) > 1:
 		err = errors.New("more than one is named")
 	case err == nil:
-		_, err = programspec.Protocol(all, o.Protocol)
+		_, err = subjectflag.Protocol(all, o.Protocol)
 	}
 	if err != nil {
 		return s, fmt.Errorf("--source: %w", err)
@@ -246,13 +246,13 @@ func sourceOf(o record.Options, own string, inMemory bool) (programspec.Subject,
 func chainOf(o record.Options, above string) (suite.Network, error) {
 	chains, seed := filepath.Join(above, "chains"), cmp.Or(o.Seed, 1)
 	switch {
-	case o.Protocol == programspec.OperaNet && o.Blocks != "":
+	case o.Protocol == subjectflag.OperaNet && o.Blocks != "":
 		return nil, errors.New("--blocks is for chains of Antelope")
-	case o.Protocol == programspec.OperaNet &&
+	case o.Protocol == subjectflag.OperaNet &&
 		(o.PerTransaction != 0 || o.Keys != 0 || o.Empty != 0 || o.Rows != 0 || o.Finalizers != 0 || o.AllChecks):
 		return nil, errors.New("--transaction-transfers, --keys, --empty-blocks, --rows, --finalizers and " +
 			"--all-checks are for chains of Antelope")
-	case o.Protocol == programspec.OperaNet:
+	case o.Protocol == subjectflag.OperaNet:
 		return opera.New(chains,
 			opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerEvent: o.PerBlock, Slots: o.Slots})
 	case o.Slots != 0:

@@ -9,14 +9,14 @@ import (
 	"tarn/bench/record"
 	"tarn/bench/report"
 	"tarn/bench/suite"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 func listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the suites", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			t := measurement.Table{Head: []string{"suite", "in the articles", "time of a life", "disk of a subject",
+			t := figuretable.Table{Head: []string{"suite", "in the articles", "time of a life", "disk of a subject",
 				"what is done"},
 				Notes: []string{"Times and sizes are for chains of the usual size; a recorded chain takes what it is.",
 					"Needed besides: a subject of one's own for nodeos and opera; nothing is downloaded."}}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 	stores "tarn/store/bench"
 	"tarn/store/vfs"
 )
@@ -32,7 +32,7 @@ func storeCommand() *cobra.Command {
 		Short: "Measure the engines without a chain, beside each other and beside their libraries alone",
 		Long: "Make stores on every engine and measure them beside each other, each measurement in a process\n" +
 			"of its own. Without sections all are measured; at full size that takes hours and 40 GB of disk.\n\n" +
-			"Sections:\n" + measurement.Help(stores.Sections()),
+			"Sections:\n" + figuretable.Help(stores.Sections()),
 		ValidArgs: sectionNames(), Args: cobra.OnlyValidArgs,
 		RunE: func(c *cobra.Command, names []string) error {
 			if e.short {

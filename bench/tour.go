@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tarn/bench/programspec"
 	"tarn/bench/record"
+	"tarn/bench/subjectflag"
 	"tarn/bench/suite"
 )
 
@@ -19,9 +19,9 @@ const (
 
 // tourSubjects are this program in each mode, but for the one that is another library's default.
 func tourSubjects() (all []string) {
-	for _, mode := range programspec.Modes(programspec.Tarn) {
-		if mode != programspec.SeekingLevelDB {
-			all = append(all, programspec.Tarn+":"+mode)
+	for _, mode := range subjectflag.Modes(subjectflag.Tarn) {
+		if mode != subjectflag.SeekingLevelDB {
+			all = append(all, subjectflag.Tarn+":"+mode)
 		}
 	}
 	return all

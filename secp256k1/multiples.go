@@ -126,7 +126,7 @@ func (d *digits) next() (value, minus int) {
 	d.at += d.bits
 	half := 1 << (d.bits - 1)
 	value = int(digit&(1<<d.bits-1)) + d.carry
-	d.carry = int(uint(half-value) >> 63) // whether it is above half
+	d.carry = int(uint64(half-value) >> 63) // whether it is above half
 	return value + d.carry*2*(half-value), d.carry ^ d.negative
 }
 

@@ -10,7 +10,7 @@ import (
 
 // ReadRaw returns a packed block. It wraps [ErrNotFound] if the log does not have it. A block
 // that is not the one that the next block and its own header name is an error, a
-// [logtail.Damage]. The bytes must not be changed; they stay as they are.
+// [torntail.Damage]. The bytes must not be changed; they stay as they are.
 func (l *Log) ReadRaw(num uint32) ([]byte, error) {
 	sp, err := l.span(num, num, 0)
 	if err == nil {

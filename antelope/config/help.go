@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"tarn/internal/docflags"
+	"tarn/internal/cobraflags"
 )
 
 const (
@@ -64,8 +64,8 @@ func (o *Option) description() string {
 }
 
 // Synopsis is the option for whoever lists options.
-func (o *Option) Synopsis() docflags.Option {
-	s := docflags.Option{Name: o.Name, Short: o.Short, Default: o.Default, Help: o.description()}
+func (o *Option) Synopsis() cobraflags.Option {
+	s := cobraflags.Option{Name: o.Name, Short: o.Short, Default: o.Default, Help: o.description()}
 	if o.takesValue() {
 		s.Value = "arg"
 	}

@@ -119,7 +119,7 @@ func ownOptions() []Option {
 		{Name: "trusted-address", Kind: Texts, Composing: true,
 			Help: "Address or network (10.0.0.0/8) of a reverse proxy of yours; may be given many times. The limits " +
 				"of one address do not apply to it: connections and memory of the API, sessions of state history, " +
-				"viewers of the dashboard. Its header X-Forwarded-For names the client instead. The default, " +
+				"viewers of the live page. Its header X-Forwarded-For names the client instead. The default, " +
 				"loopback, is this machine; none: no address is trusted."},
 		{Name: "log-format", Kind: Choice, Choices: []string{"text", "json"}, Default: "text",
 			Help: "Form of the log: text (the columns of nodeos) or json (one object on each line)."},

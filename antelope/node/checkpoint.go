@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"tarn/antelope/consensus"
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -134,7 +134,7 @@ func remedy(err error) error {
 	if damagedPart(err) != nil {
 		return damageRemedy(err)
 	}
-	if helped, ok := housekeeping.Remedy(err); ok {
+	if helped, ok := nodeupkeep.Remedy(err); ok {
 		return helped
 	}
 	if errors.Is(err, store.ErrGuard) || errors.Is(err, store.ErrFull) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/store"
 	"tarn/store/engine"
 )
@@ -69,7 +69,7 @@ func TestAStopTakesOneCheckpoint(t *testing.T) {
 	}
 	counted := &countedStore{Store: n.store}
 	n.store, n.saver = counted,
-		housekeeping.NewSaver(housekeeping.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
+		nodeupkeep.NewSaver(nodeupkeep.SaverOptions{Store: counted, Worked: n.chain.Worked, Saved: n.clearUnfinishedMark})
 	l := &invocation{}
 	l.log = slog.New(slog.DiscardHandler)
 	if err := l.close(n); err != nil {

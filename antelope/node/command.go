@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tarn/antelope/config"
-	"tarn/internal/docflags"
+	"tarn/internal/cobraflags"
 )
 
 // Version is what a node says of itself.
@@ -79,7 +79,7 @@ func newCommand(short string, start func(*cobra.Command, []string) error) *cobra
 	c := &cobra.Command{Use: "nodeos", Short: short, Args: cobra.ArbitraryArgs, DisableFlagParsing: true, RunE: start}
 	for _, g := range config.Groups() {
 		for _, o := range g.Options {
-			docflags.Add(c, []docflags.Option{o.Synopsis()})
+			cobraflags.Add(c, []cobraflags.Option{o.Synopsis()})
 		}
 	}
 	return c

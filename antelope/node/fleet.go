@@ -19,8 +19,8 @@ import (
 	"tarn/fleet"
 	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
-	"tarn/housekeeping"
 	"tarn/httpserver"
+	"tarn/nodeupkeep"
 	"tarn/store/engine"
 	"tarn/store/vfs"
 )
@@ -70,7 +70,7 @@ func (m *members) begin(ctx context.Context) error {
 	if err := engine.MarkUnfinished(m.n.o.StateDir, []byte(fleetNote)); err != nil {
 		return err
 	}
-	watch := housekeeping.NewProgress(m.n.o.Log, "Loading the fleet's snapshot", progressEvery)
+	watch := nodeupkeep.NewProgress(m.n.o.Log, "Loading the fleet's snapshot", progressEvery)
 	err := m.part.Follower().Fetch(ctx, func(im *fleet.ImageReader, s stream.Snapshot) error {
 		return replica.Load(m.n.chain, m.n.store, im, func(rows int64) error {
 			watch.Items(uint64(rows), uint64(max(rows, s.Rows)), "block", s.Point.Revision)

@@ -15,7 +15,7 @@ import (
 	"tarn/antelope/logfinding"
 	"tarn/antelope/ship"
 	"tarn/antelope/tracelog/slicefile"
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 )
 
 // historyTool reads the histories of a folder.
@@ -99,7 +99,7 @@ func (n *Node) lockFolder(dir string) error {
 // read reads all, and shows how far it is.
 func (t *historyTool) read(c *cobra.Command, found func(logfinding.Finding)) (logfinding.Counts, error) {
 	var counts logfinding.Counts
-	p := housekeeping.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history",
+	p := nodeupkeep.NewProgress(slog.New(slog.NewTextHandler(c.ErrOrStderr(), nil)), "verifying the history",
 		10*time.Second)
 	var done uint64
 	total := t.bytes()

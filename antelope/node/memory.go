@@ -5,14 +5,14 @@ import (
 
 	"tarn/antelope/producer"
 	"tarn/antelope/state"
-	"tarn/housekeeping"
 	"tarn/internal/hostlimits"
+	"tarn/nodeupkeep"
 	"tarn/store/engine"
 )
 
 // shares is who may take how much memory, in bytes.
 type shares struct {
-	housekeeping.Memory
+	nodeupkeep.Memory
 
 	modules   int64 // compiled contracts
 	instances int64 // of contracts, of each of those who execute
@@ -23,7 +23,7 @@ type shares struct {
 
 // share shares m out. The parts of the protocol end where more would bring nothing.
 func share(m hostlimits.Memory) shares {
-	s := shares{Memory: housekeeping.ShareMemory(m)}
+	s := shares{Memory: nodeupkeep.ShareMemory(m)}
 	s.modules = min(s.Total/16, 256<<20)
 	s.instances = min(s.Total/32, 256<<20)
 	s.keys = min(s.Total/32, 156<<20)

@@ -37,7 +37,7 @@ import (
 	"tarn/antelope/state"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/vfs"
@@ -67,7 +67,7 @@ type Node struct {
 
 	fleet members
 
-	saver      *housekeeping.Saver
+	saver      *nodeupkeep.Saver
 	unfinished atomic.Bool    // the state is marked: no image holds the whole snapshot yet
 	finishing  sync.WaitGroup // who waits for that image
 	tried      uint64         // irreversible block of the last one that the log asked for
@@ -115,7 +115,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if n.chain, err = chain.Open(n.store, co); err != nil {
 		return n, err
 	}
-	n.saver = housekeeping.NewSaver(housekeeping.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked,
+	n.saver = nodeupkeep.NewSaver(nodeupkeep.SaverOptions{Store: n.store, Recovery: o.Recovery, Worked: n.chain.Worked,
 		Saved: n.clearUnfinishedMark})
 	n.chain.Subscribe(chain.Hooks{Irreversible: n.irreversible})
 	if err := errors.Join(n.openHistory(), n.openTraces()); err != nil {
@@ -320,7 +320,7 @@ func (n *Node) loadSnapshot(ctx context.Context) error {
 		return err
 	}
 	n.o.Log.Info("Starting initialization from snapshot, this may take a significant amount of time", "snapshot", path)
-	watch := housekeeping.NewProgress(n.o.Log, "Loading the snapshot", progressEvery)
+	watch := nodeupkeep.NewProgress(n.o.Log, "Loading the snapshot", progressEvery)
 	err = n.chain.Load(func(s *state.State) (consensus.Head, error) {
 		return snapshot.Load(r, s, func(p snapshot.Progress) error {
 			watch.Bytes(uint64(p.Bytes), uint64(r.Size()), "rows", p.Rows)
@@ -442,7 +442,7 @@ func (n *Node) Start(ctx context.Context) error {
 	n.tellForeign()
 	start := n.chain.Head().BlockNum
 	head, _, _ := n.log.Head()
-	watch := housekeeping.NewProgress(n.o.Log, "Replaying blocks", progressEvery)
+	watch := nodeupkeep.NewProgress(n.o.Log, "Replaying blocks", progressEvery)
 	if head > start {
 		n.o.Log.Info("existing block log, attempting to replay", "from", start+1, "to", head)
 	}

@@ -20,11 +20,11 @@ import (
 	"tarn/antelope/logging"
 	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
-	"tarn/housekeeping"
 	"tarn/internal/exit"
 	"tarn/internal/hostlimits"
 	"tarn/internal/sdnotify"
 	"tarn/internal/tty"
+	"tarn/nodeupkeep"
 	"tarn/store"
 )
 
@@ -407,6 +407,6 @@ func (l *invocation) close(n *Node) error {
 }
 
 // watch is who hears how the node is doing.
-func (l *invocation) watch() housekeeping.Watch {
-	return housekeeping.Watch{Log: l.log, Manager: l.manager}
+func (l *invocation) watch() nodeupkeep.Watch {
+	return nodeupkeep.Watch{Log: l.log, Manager: l.manager}
 }

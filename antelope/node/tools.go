@@ -14,7 +14,7 @@ import (
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/store/engine"
 )
 
@@ -136,7 +136,7 @@ func snapshotJSON(in, out, id string, limit uint64, log *slog.Logger) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	watch := housekeeping.NewProgress(log, "Loading the snapshot", progressEvery)
+	watch := nodeupkeep.NewProgress(log, "Loading the snapshot", progressEvery)
 	defer watch.End()
 	head, err := snapshot.Load(r, s, func(p snapshot.Progress) error {
 		watch.Bytes(uint64(p.Bytes), uint64(r.Size()), "rows", p.Rows)
@@ -163,7 +163,7 @@ func writeJSON(out string, view *state.View, head consensus.Head, log *slog.Logg
 	if err != nil {
 		return err
 	}
-	watch := housekeeping.NewProgress(log, "Writing the snapshot", progressEvery)
+	watch := nodeupkeep.NewProgress(log, "Writing the snapshot", progressEvery)
 	defer watch.End()
 	err = snapshot.Export(snapshot.NewJSON(to), view, head, snapshot.Options{Report: func(p snapshot.Progress) error {
 		watch.Items(p.Rows, 0, "section", p.Section)

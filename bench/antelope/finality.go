@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"tarn/antelope/chain/chaintest"
-	"tarn/bench/programspec"
+	"tarn/bench/subjectflag"
 	"tarn/bench/suite"
 )
 
@@ -16,7 +16,7 @@ const voteThreads = "4"
 func (n *Network) Finalizers() int { return n.shape.Finalizers }
 
 // Finalizer is the node of a number, of so many that share the finalizers.
-func (n *Network) Finalizer(s programspec.Subject, dir string, number, count int, peers []string) (suite.Node, error) {
+func (n *Network) Finalizer(s subjectflag.Subject, dir string, number, count int, peers []string) (suite.Node, error) {
 	node, err := n.newNode(s, dir)
 	if err != nil {
 		return node, err

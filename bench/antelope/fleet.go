@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"tarn/bench/programspec"
+	"tarn/bench/subjectflag"
 	"tarn/bench/suite"
 	"tarn/fleet/stream"
 	"tarn/internal/freeport"
@@ -41,8 +41,8 @@ func fleet(servers []string) []string {
 }
 
 // Replica is one that answers what a node's chain API does.
-func (b *blocks) Replica(s programspec.Subject, dir string, servers []string) (suite.Node, error) {
-	if s.Program != programspec.Tarn {
+func (b *blocks) Replica(s subjectflag.Subject, dir string, servers []string) (suite.Node, error) {
+	if s.Program != subjectflag.Tarn {
 		return suite.Node{}, fmt.Errorf("%s has no replicas: only tarn has", s.Name)
 	}
 	addresses, err := freeport.Addresses(1)

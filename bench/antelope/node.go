@@ -20,7 +20,7 @@ import (
 
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/types"
-	"tarn/bench/programspec"
+	"tarn/bench/subjectflag"
 	"tarn/bench/suite"
 	"tarn/internal/freeport"
 )
@@ -33,7 +33,7 @@ const stateMB = 4096
 const versionPatience = 5 * time.Second
 
 // Version is what a program calls itself.
-func (b *blocks) Version(ctx context.Context, s programspec.Subject) (string, error) {
+func (b *blocks) Version(ctx context.Context, s subjectflag.Subject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, s.Path, append(command(s), "--full-version")...).Output()
@@ -45,8 +45,8 @@ func (b *blocks) Version(ctx context.Context, s programspec.Subject) (string, er
 }
 
 // command are the arguments before nodeos' own.
-func command(s programspec.Subject) []string {
-	if s.Program == programspec.Tarn {
+func command(s subjectflag.Subject) []string {
+	if s.Program == subjectflag.Tarn {
 		return []string{"nodeos"}
 	}
 	return nil
@@ -54,7 +54,7 @@ func command(s programspec.Subject) []string {
 
 // newNode makes a node of a folder, with the arguments that all nodes have. The chain plugin
 // must be named first: nodeos initialises plugins in this order.
-func (b *blocks) newNode(s programspec.Subject, dir string) (suite.Node, error) {
+func (b *blocks) newNode(s subjectflag.Subject, dir string) (suite.Node, error) {
 	addresses, err := freeport.Addresses(2)
 	if err != nil {
 		return suite.Node{}, err
@@ -75,9 +75,9 @@ func (b *blocks) newNode(s programspec.Subject, dir string) (suite.Node, error) 
 func (b *blocks) room() string { return strconv.Itoa(stateMB + rowRoom*b.rows) }
 
 // engineOf are the arguments that choose what keeps the state.
-func engineOf(s programspec.Subject) (args []string) {
+func engineOf(s subjectflag.Subject) (args []string) {
 	switch {
-	case s.Program == programspec.Nodeos || slices.Contains(programspec.Modes(programspec.Nodeos), s.Mode):
+	case s.Program == subjectflag.Nodeos || slices.Contains(subjectflag.Modes(subjectflag.Nodeos), s.Mode):
 		args = append(args, "--database-map-mode", s.Mode)
 	default:
 		kind, seeking := s.Engine()
@@ -86,7 +86,7 @@ func engineOf(s programspec.Subject) (args []string) {
 			args = append(args, "--state-seek-compaction")
 		}
 	}
-	if s.Program == programspec.Tarn && slices.Contains(programspec.Modes(programspec.Nodeos), s.Mode) {
+	if s.Program == subjectflag.Tarn && slices.Contains(subjectflag.Modes(subjectflag.Nodeos), s.Mode) {
 		args = append(args, "--state-engine", "page")
 	}
 	return args
@@ -94,7 +94,7 @@ func engineOf(s programspec.Subject) (args []string) {
 
 // Import are the arguments of a node that makes the state of the blocks in its folder,
 // makes it durable, and ends.
-func (b *blocks) Import(s programspec.Subject, dir string) ([]string, error) {
+func (b *blocks) Import(s subjectflag.Subject, dir string) ([]string, error) {
 	n, err := b.newNode(s, dir)
 	n.Args = append(n.Args, "--terminate-at-block", strconv.FormatUint(b.chain.Blocks, 10))
 	if b.AllChecks {
@@ -115,14 +115,14 @@ func crowdable(args []string) []string {
 }
 
 // Source is a node that gives the blocks in its folder to peers.
-func (b *blocks) Source(s programspec.Subject, dir string) (suite.Node, error) {
+func (b *blocks) Source(s subjectflag.Subject, dir string) (suite.Node, error) {
 	n, err := b.newNode(s, dir)
 	n.Args = crowdable(n.Args)
 	return n, err
 }
 
 // Follow is a node that gets blocks from a peer, after those in its folder, or from the first.
-func (b *blocks) Follow(s programspec.Subject, dir, peer string) (suite.Node, error) {
+func (b *blocks) Follow(s subjectflag.Subject, dir, peer string) (suite.Node, error) {
 	n, err := b.newNode(s, dir)
 	if err != nil {
 		return n, err
@@ -144,7 +144,7 @@ func (b *blocks) Follow(s programspec.Subject, dir, peer string) (suite.Node, er
 
 // Serve is a node that goes on producing on the chain in its folder, and votes for all finalizers. With a
 // snapshot, of a folder that is empty, it begins with that.
-func (n *Network) Serve(s programspec.Subject, dir, snapshot string) (suite.Node, error) {
+func (n *Network) Serve(s subjectflag.Subject, dir, snapshot string) (suite.Node, error) {
 	node, err := n.newNode(s, dir)
 	if err == nil {
 		node.Args, err = producing(crowdable(node.Args))
@@ -153,7 +153,7 @@ func (n *Network) Serve(s programspec.Subject, dir, snapshot string) (suite.Node
 		return node, err
 	}
 	node.Args = append(node.Args, n.voting(0, 1)...)
-	if s.Program == programspec.Tarn {
+	if s.Program == subjectflag.Tarn {
 		node.Args = append(node.Args, "--plugin", "eosio::prometheus_plugin")
 		node.Metrics = node.URL
 	}

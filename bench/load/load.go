@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Request is one that is ready to be sent.
@@ -31,7 +31,7 @@ type Result struct {
 	Answers   int                   // that were good
 	Failures  int                   // that were not
 	Failure   error                 // the first of these
-	Latencies measurement.Latencies // of all answers; in an open loop from when they should have been sent
+	Latencies figuretable.Latencies // of all answers; in an open loop from when they should have been sent
 	Windows   []Window              // of the time, one after the other; the last may be shorter
 }
 

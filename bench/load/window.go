@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Span is the time of a [Window].
@@ -22,7 +22,7 @@ type windows struct {
 }
 
 type window struct {
-	latencies measurement.Latencies
+	latencies figuretable.Latencies
 	longest   time.Duration
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tarn/bench/programspec"
+	"tarn/bench/subjectflag"
 	"tarn/bench/suite"
 	"tarn/fleet/stream"
 	"tarn/internal/freeport"
@@ -39,8 +39,8 @@ func fleet(servers []string) []string {
 }
 
 // Replica is one that answers what a node does.
-func (n *Network) Replica(s programspec.Subject, dir string, servers []string) (suite.Node, error) {
-	if s.Program != programspec.Tarn {
+func (n *Network) Replica(s subjectflag.Subject, dir string, servers []string) (suite.Node, error) {
+	if s.Program != subjectflag.Tarn {
 		return suite.Node{}, fmt.Errorf("%s has no replicas: only tarn has", s.Name)
 	}
 	addresses, err := freeport.Addresses(1)

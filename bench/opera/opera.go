@@ -28,8 +28,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
-	"tarn/bench/programspec"
 	"tarn/bench/record"
+	"tarn/bench/subjectflag"
 	"tarn/bench/suite"
 	"tarn/internal/freeport"
 	"tarn/opera/workload"
@@ -39,7 +39,7 @@ import (
 const (
 	chainFile    = "chain.json"
 	eventsFile   = "events"
-	shapeVersion = 2 // of what package traffic makes, for the name of the folder
+	shapeVersion = 2 // of what package workload makes, for the name of the folder
 )
 
 // Shape is what a chain is made of.
@@ -136,7 +136,7 @@ func (n *Network) Install(string) error { return nil }
 const versionPatience = 30 * time.Second
 
 // Version is what a program calls itself.
-func (n *Network) Version(ctx context.Context, s programspec.Subject) (string, error) {
+func (n *Network) Version(ctx context.Context, s subjectflag.Subject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionPatience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, s.Path, append(command(s), "version")...).Output()
@@ -149,15 +149,15 @@ func (n *Network) Version(ctx context.Context, s programspec.Subject) (string, e
 }
 
 // command are the arguments before opera's own.
-func command(s programspec.Subject) []string {
-	if s.Program == programspec.Tarn {
+func command(s subjectflag.Subject) []string {
+	if s.Program == subjectflag.Tarn {
 		return []string{"opera"}
 	}
 	return nil
 }
 
 // arguments are those of every node. Validator 1 makes blocks, 0 is none.
-func arguments(s programspec.Subject, dir string, validator int) []string {
+func arguments(s subjectflag.Subject, dir string, validator int) []string {
 	args := append(command(s), "--fakenet", fmt.Sprintf("%d/1", validator), "--datadir", dir, "--nodiscover",
 		"--ipcdisable",
 		"--datadir.minfreedisk", "0")
@@ -165,11 +165,11 @@ func arguments(s programspec.Subject, dir string, validator int) []string {
 }
 
 // engineOf are the arguments that choose what keeps the state.
-func engineOf(s programspec.Subject) (args []string) {
+func engineOf(s subjectflag.Subject) (args []string) {
 	switch {
-	case s.Program == programspec.Opera:
+	case s.Program == subjectflag.Opera:
 		return append(args, "--db.preset", s.Mode)
-	case slices.Contains(programspec.Modes(programspec.Nodeos), s.Mode):
+	case slices.Contains(subjectflag.Modes(subjectflag.Nodeos), s.Mode):
 		return append(args, "--db.engine", "page", "--db.mapmode", s.Mode)
 	}
 	kind, seeking := s.Engine()
@@ -180,28 +180,28 @@ func engineOf(s programspec.Subject) (args []string) {
 }
 
 // Import are the arguments of a node that makes the state of the chain's events, and ends.
-func (n *Network) Import(s programspec.Subject, dir string) ([]string, error) {
+func (n *Network) Import(s subjectflag.Subject, dir string) ([]string, error) {
 	return append(arguments(s, dir, 1), "import", "events", filepath.Join(n.dir, eventsFile)), nil
 }
 
 // Serve is a validator that goes on with the chain in its folder.
-func (n *Network) Serve(s programspec.Subject, dir, _ string) (suite.Node, error) {
+func (n *Network) Serve(s subjectflag.Subject, dir, _ string) (suite.Node, error) {
 	return node(s, dir, 1, "")
 }
 
 // Source is a node that gives the chain in its folder to peers, and makes no blocks.
-func (n *Network) Source(s programspec.Subject, dir string) (suite.Node, error) {
+func (n *Network) Source(s subjectflag.Subject, dir string) (suite.Node, error) {
 	return node(s, dir, 0, "")
 }
 
 // Follow is a node that gets blocks from a peer.
-func (n *Network) Follow(s programspec.Subject, dir, peer string) (suite.Node, error) {
+func (n *Network) Follow(s subjectflag.Subject, dir, peer string) (suite.Node, error) {
 	return node(s, dir, 0, peer)
 }
 
 // node is how a node is started that answers over HTTP, and waits for peers. Of its options only
 // those in a file bind the peers' port to one address, and name a peer.
-func node(s programspec.Subject, dir string, validator int, peer string) (suite.Node, error) {
+func node(s subjectflag.Subject, dir string, validator int, peer string) (suite.Node, error) {
 	addresses, err := freeport.Addresses(2)
 	if err != nil {
 		return suite.Node{}, err

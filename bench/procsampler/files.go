@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 	"tarn/procusage"
 )
 
@@ -93,7 +93,7 @@ func (f *files) device() string {
 		return cmp.Or(cmp.Compare(sizes[b], sizes[a]), strings.Compare(a, b))
 	})
 	for _, folder := range folders {
-		if measurement.DeviceWrites(folder) >= 0 {
+		if figuretable.DeviceWrites(folder) >= 0 {
 			return folder
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 	"tarn/procusage"
 )
 
@@ -62,7 +62,7 @@ func New(o Options) (*Watcher, error) {
 		w.files = files{began: w.Began, grown: map[string]*record.File{}}
 		terr = errors.Join(terr, w.files.read(o.PID))
 		w.Device = w.files.device()
-		w.device = measurement.DeviceWrites(w.Device)
+		w.device = figuretable.DeviceWrites(w.Device)
 		w.network, w.apart = procusage.ReadNetwork(o.PID)
 	}
 	return w, errors.Join(err, terr, w.Sample())
@@ -139,7 +139,7 @@ func (w *Watcher) around(s *record.Sample) error {
 		return nil
 	}
 	if w.Device != "" {
-		s.Device = measurement.DeviceWrites(w.Device) - w.device
+		s.Device = figuretable.DeviceWrites(w.Device) - w.device
 	}
 	if w.apart != nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Machine is where a run was made.
@@ -53,7 +53,7 @@ func settings() [][2]string {
 
 // Describe describes the machine, with the disk under dir.
 func Describe(dir string) Machine {
-	d := measurement.Describe(dir)
+	d := figuretable.Describe(dir)
 	m := Machine{CPU: d.CPU, CPUs: d.CPUs, RAM: d.RAM, Kernel: d.Kernel, Disk: d.Disk, Load: d.Load}
 	for _, s := range settings() {
 		m.Settings = append(m.Settings, Setting{s[0], readFirstLine(s[1])})

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // The measures of a chart, in pixels; lengths of bars are in hundredths of its width, so that a
@@ -162,7 +162,7 @@ func (c chart) inline() string {
 func chartMetrics(s record.Suite) []record.Metric {
 	i := max(0, slices.IndexFunc(s.Metrics, func(m record.Metric) bool { return m.Name == s.Chart.Metric }))
 	first := s.Metrics[i]
-	return measurement.Only(s.Metrics, func(m record.Metric) bool { return m.Name == first.Name && m.Unit == first.Unit })
+	return figuretable.Only(s.Metrics, func(m record.Metric) bool { return m.Name == first.Name && m.Unit == first.Unit })
 }
 
 // chartScale is one for all values of a chart.

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // doubt is the chance of a difference by accident above which none is claimed.
@@ -13,9 +13,9 @@ const doubt = 0.05
 
 // Compare is a table for each suite that both runs have, of what both measured: the
 // medians, the difference, and the chance that it is an accident.
-func Compare(a, b *record.Run) (all []measurement.Table) {
+func Compare(a, b *record.Run) (all []figuretable.Table) {
 	for _, s := range a.Suites {
-		t := measurement.Table{Title: s.Name,
+		t := figuretable.Table{Title: s.Name,
 			Head: []string{"subject", "value", "unit", "before", "after", "difference", "p", "n"},
 			How: "Medians of two runs; a difference that is not significant (two-sided Mann-Whitney U test, p above " +
 				"0.05) is ~."}

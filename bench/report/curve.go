@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // pointsMost is the most points of a line in the page: what a screen can show.
@@ -245,7 +245,7 @@ func threadLines(samples []record.Sample) (all []line) {
 		}
 		if _, ok := at[name]; !ok {
 			at[name] = len(all)
-			all = append(all, line{name: measurement.OneLine(name), points: make([]point, len(parts))})
+			all = append(all, line{name: figuretable.OneLine(name), points: make([]point, len(parts))})
 		}
 		l := all[at[name]]
 		for n, span := range parts {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // finding is what a suite found: a sentence and a chart, and the tables that they come from.
@@ -20,7 +20,7 @@ type finding struct {
 	Told    string
 	Chart   template.HTML
 	Caption string
-	Tables  []measurement.Table
+	Tables  []figuretable.Table
 }
 
 // findings are those of a run's suites.
@@ -67,7 +67,7 @@ func sentence(r *record.Run, s record.Suite) string {
 	told := fmt.Sprintf("%s: best is %s; last is %s", charts(s), of(best), of(worst))
 	pairs := pairsOf(r, s.Name, metrics[0], worst, best)
 	if pairs.Sure {
-		told += fmt.Sprintf(", %s times as much", measurement.Ratio(pairs.Median))
+		told += fmt.Sprintf(", %s times as much", figuretable.Ratio(pairs.Median))
 	}
 	return told + doubts(pairs) + "."
 }
@@ -162,7 +162,7 @@ func labels(all []record.Subject) (short []string) {
 		if len(name) > labelMost { // a path's end says more than its middle
 			name = slices.Concat(name[:labelMost/4], []rune("…"), name[len(name)-3*labelMost/4:])
 		}
-		short = append(short, measurement.OneLine(string(name)))
+		short = append(short, figuretable.OneLine(string(name)))
 	}
 	return short
 }

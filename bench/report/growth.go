@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 	"tarn/store/vfs"
 )
 
@@ -36,9 +36,9 @@ type growthCurve struct {
 // Tables are one for each value that grows: a row for each run, a column for each subject. With the
 // name of a metric they have its values, of the suites that have it; else what the suites' charts show.
 // What no run has measured has no table.
-func (g Growth) Tables(metric string) (all []measurement.Table) {
+func (g Growth) Tables(metric string) (all []figuretable.Table) {
 	for _, c := range g.curves(metric) {
-		t := measurement.Table{Title: c.title() + ", by " + g.Option, How: c.how(), Head: append([]string{g.Option}, c.labels...)}
+		t := figuretable.Table{Title: c.title() + ", by " + g.Option, How: c.how(), Head: append([]string{g.Option}, c.labels...)}
 		if unit := c.scale.unit; unit != "" && !c.apart {
 			t.Title = c.title() + " (" + unit + "), by " + g.Option
 		}
@@ -164,7 +164,7 @@ func (c growthCurve) how() string {
 // number is what an option is, as a person writes it: 1 000, 2.50.
 func number(v float64) string {
 	if v == math.Trunc(v) {
-		return measurement.Count(v)
+		return figuretable.Count(v)
 	}
-	return measurement.Significant(v)
+	return figuretable.Significant(v)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 	"tarn/internal/uplot"
 	"tarn/store/vfs"
 )
@@ -29,12 +29,12 @@ type page struct {
 	Title    string
 	Lead     []string
 	Findings []finding           // of a run
-	Tables   []measurement.Table // that are not folded
+	Tables   []figuretable.Table // that are not folded
 	Plots    []plot
 	Notes    []string
 	Subjects []record.Subject
 	Settings []record.Setting
-	Lives    []measurement.Table
+	Lives    []figuretable.Table
 	Commands []string
 	Style    template.CSS
 	Library  template.JS
@@ -43,7 +43,7 @@ type page struct {
 
 // run is the page of a run.
 func runPage(r *record.Run) page {
-	failed := slices.DeleteFunc([]measurement.Table{failuresTable(r)}, func(t measurement.Table) bool { return len(t.Rows) == 0 })
+	failed := slices.DeleteFunc([]figuretable.Table{failuresTable(r)}, func(t figuretable.Table) bool { return len(t.Rows) == 0 })
 	return page{
 		Title: "What a node costs",
 		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds; every " +
@@ -62,7 +62,7 @@ func ending(r *record.Run) string {
 }
 
 // lives are the tables of all single values.
-func lives(r *record.Run) (all []measurement.Table) {
+func lives(r *record.Run) (all []figuretable.Table) {
 	for _, s := range r.Suites {
 		for _, part := range s.Parts() {
 			all = append(all, livesOf(r, s.Name, part))
@@ -71,8 +71,8 @@ func lives(r *record.Run) (all []measurement.Table) {
 	return all
 }
 
-func livesOf(r *record.Run, suite string, part record.Suite) measurement.Table {
-	t := measurement.Table{Title: part.Name, Head: []string{"subject", "round"}}
+func livesOf(r *record.Run, suite string, part record.Suite) figuretable.Table {
+	t := figuretable.Table{Title: part.Name, Head: []string{"subject", "round"}}
 	scales := make([]scale, len(part.Metrics))
 	for i, m := range part.Metrics {
 		scales[i] = scaleOf(m.Unit, greatestMedian(r, suite, m))
@@ -88,7 +88,7 @@ func livesOf(r *record.Run, suite string, part record.Suite) measurement.Table {
 			if v, ok := l.Values[m.Key()]; ok {
 				row = append(row, scales[i].text(v))
 			} else {
-				row = append(row, measurement.None)
+				row = append(row, figuretable.None)
 			}
 		}
 		pair := "used"
@@ -98,8 +98,8 @@ func livesOf(r *record.Run, suite string, part record.Suite) measurement.Table {
 		if l.Failure != "" {
 			pair = "lost"
 		}
-		t.Add(append(row, measurement.Significant(1e3*l.CalibrationBefore)+", "+measurement.Significant(1e3*l.CalibrationAfter),
-			measurement.Significant(100*l.Others), pair)...)
+		t.Add(append(row, figuretable.Significant(1e3*l.CalibrationBefore)+", "+figuretable.Significant(1e3*l.CalibrationAfter),
+			figuretable.Significant(100*l.Others), pair)...)
 	}
 	return t
 }
@@ -139,7 +139,7 @@ func write(w io.Writer, p page) error {
 
 // isNumber tells cells that stand to the right.
 func isNumber(cell string) bool {
-	return cell == measurement.None || strings.Trim(cell, "0123456789 .,-–()e+") == ""
+	return cell == figuretable.None || strings.Trim(cell, "0123456789 .,-–()e+") == ""
 }
 
 // SaveHTML writes a run's page as a file, whole or not at all.

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Tables are those of a run: one for each suite, then what was lost.
-func Tables(r *record.Run) []measurement.Table {
-	var all []measurement.Table
+func Tables(r *record.Run) []figuretable.Table {
+	var all []figuretable.Table
 	for _, s := range r.Suites {
 		all = append(all, suiteTables(r, s)...)
 	}
@@ -30,7 +30,7 @@ func Tables(r *record.Run) []measurement.Table {
 }
 
 // suiteTables are those of a suite.
-func suiteTables(r *record.Run, s record.Suite) (all []measurement.Table) {
+func suiteTables(r *record.Run, s record.Suite) (all []figuretable.Table) {
 	for i, part := range s.Parts() {
 		all = append(all, ofPart(r, s, part, i == 0)...)
 	}
@@ -39,8 +39,8 @@ func suiteTables(r *record.Run, s record.Suite) (all []measurement.Table) {
 
 // ofPart are the tables of a suite's part. With the first stands what the nodes themselves
 // say, which is of all parts.
-func ofPart(r *record.Run, s, part record.Suite, first bool) []measurement.Table {
-	all := []measurement.Table{medians(r, s.Name, part)}
+func ofPart(r *record.Run, s, part record.Suite, first bool) []figuretable.Table {
+	all := []figuretable.Table{medians(r, s.Name, part)}
 	if t := writesTable(r, s); first && len(t.Rows) > 0 {
 		all = append(all, t)
 	}
@@ -56,8 +56,8 @@ func ofPart(r *record.Run, s, part record.Suite, first bool) []measurement.Table
 }
 
 // medians is the table of the values of a suite's part.
-func medians(r *record.Run, suite string, part record.Suite) measurement.Table {
-	t := measurement.Table{Title: part.Name, How: strings.TrimSpace(part.How + " Medians."),
+func medians(r *record.Run, suite string, part record.Suite) figuretable.Table {
+	t := figuretable.Table{Title: part.Name, How: strings.TrimSpace(part.How + " Medians."),
 		Head: []string{"subject", "rounds"}}
 	scales := make([]scale, len(part.Metrics))
 	for i, m := range part.Metrics {
@@ -85,7 +85,7 @@ func greatestMedian(r *record.Run, suite string, m record.Metric) (greatest floa
 }
 
 // writesTable is the table of what nodes say they wrote, of those that say it.
-func writesTable(r *record.Run, s record.Suite) measurement.Table {
+func writesTable(r *record.Run, s record.Suite) figuretable.Table {
 	type line struct {
 		subject, what string
 		bytes         float64
@@ -112,7 +112,7 @@ func writesTable(r *record.Run, s record.Suite) measurement.Table {
 		}
 	}
 	scale := scaleOf("B/s", greatest)
-	t := measurement.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", scale.unit},
+	t := figuretable.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", scale.unit},
 		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they " +
 			"keep. Medians; causes without bytes are left out."}
 	for _, l := range lines {
@@ -142,9 +142,9 @@ func rounds(r *record.Run, suite, name string) string {
 
 // ratios is the table of the ratios to the first subject in a suite's part, and the most
 // pairs that one of them comes from.
-func ratios(r *record.Run, suite string, part record.Suite) (t measurement.Table, most int) {
+func ratios(r *record.Run, suite string, part record.Suite) (t figuretable.Table, most int) {
 	first := r.Subjects[0].Name
-	t = measurement.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
+	t = figuretable.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
 	if part.How != "" { // of further parts it is the same
 		t.How = "How many times the value of " + first + ": the median of the pairs, each measured in one round, " +
 			"then its 95 % confidence interval. " +
@@ -156,7 +156,7 @@ func ratios(r *record.Run, suite string, part record.Suite) (t measurement.Table
 		var row []record.Estimate
 		for i, m := range part.Metrics {
 			e := record.Estimated(r.Ratios(suite, x.Name, first, m.Key()))
-			told[i] = told[i] || ratio(e) != measurement.None
+			told[i] = told[i] || ratio(e) != figuretable.None
 			row = append(row, e)
 		}
 		estimates = append(estimates, row)
@@ -174,7 +174,7 @@ func ratios(r *record.Run, suite string, part record.Suite) (t measurement.Table
 			if told[i] {
 				cells = append(cells, ratio(e))
 			}
-			if ratio(e) != measurement.None {
+			if ratio(e) != figuretable.None {
 				pairs = max(pairs, e.N)
 			}
 		}
@@ -195,19 +195,19 @@ func ratios(r *record.Run, suite string, part record.Suite) (t measurement.Table
 // ratio writes one with how sure it is.
 func ratio(e record.Estimate) string {
 	switch {
-	case e.N == 0 || measurement.Ratio(e.Median) == measurement.None:
-		return measurement.None
+	case e.N == 0 || figuretable.Ratio(e.Median) == figuretable.None:
+		return figuretable.None
 	case e.Sure:
-		return fmt.Sprintf("%s, %s–%s", measurement.Ratio(e.Median), measurement.Ratio(e.Low), measurement.Ratio(e.High))
+		return fmt.Sprintf("%s, %s–%s", figuretable.Ratio(e.Median), figuretable.Ratio(e.Low), figuretable.Ratio(e.High))
 	case e.N == 1:
-		return fmt.Sprintf("(%s)", measurement.Ratio(e.Median))
+		return fmt.Sprintf("(%s)", figuretable.Ratio(e.Median))
 	}
-	return fmt.Sprintf("%s (%s–%s)", measurement.Ratio(e.Median), measurement.Ratio(e.Least), measurement.Ratio(e.Most))
+	return fmt.Sprintf("%s (%s–%s)", figuretable.Ratio(e.Median), figuretable.Ratio(e.Least), figuretable.Ratio(e.Most))
 }
 
 // failuresTable is the table of lives that failed.
-func failuresTable(r *record.Run) measurement.Table {
-	t := measurement.Table{Title: "Failed measurements", How: "What could not be measured, and why.",
+func failuresTable(r *record.Run) figuretable.Table {
+	t := figuretable.Table{Title: "Failed measurements", How: "What could not be measured, and why.",
 		Head: []string{"suite", "round", "subject", "why"}}
 	for _, l := range r.Lives {
 		if l.Failure != "" {
@@ -221,7 +221,7 @@ func failuresTable(r *record.Run) measurement.Table {
 func Notes(r *record.Run) []string {
 	notes := []string{
 		fmt.Sprintf("%s; %d processors (%s), %s MB of memory, Linux %s, disk %s; load averages at the start %s.",
-			r.Began.UTC().Format(time.DateTime+" UTC"), r.Machine.CPUs, r.Machine.CPU, measurement.Megabytes(r.Machine.RAM),
+			r.Began.UTC().Format(time.DateTime+" UTC"), r.Machine.CPUs, r.Machine.CPU, figuretable.Megabytes(r.Machine.RAM),
 			r.Machine.Kernel, r.Machine.Disk, r.Machine.Load)}
 	if r.Machine.InMemory {
 		notes = append(notes,
@@ -247,7 +247,7 @@ func Notes(r *record.Run) []string {
 	if n > 0 && fastest > 0 {
 		notes = append(notes,
 			fmt.Sprintf("The same work for the processor took %s to %s ms: the machine's speed varied by %s.",
-				measurement.Significant(1e3*fastest), measurement.Significant(1e3*slowest), measurement.Percent(slowest/fastest-1)))
+				figuretable.Significant(1e3*fastest), figuretable.Significant(1e3*slowest), figuretable.Percent(slowest/fastest-1)))
 	}
 	if others > 0 {
 		notes = append(notes, fmt.Sprintf("In %.0f of %d lives others used more than 10 %% of the processors: these "+
@@ -260,8 +260,8 @@ func Notes(r *record.Run) []string {
 	c := r.Chain
 	return append(notes,
 		fmt.Sprintf("The chain: %s, seed %d, %s accounts, %s transfers, %s blocks, %s MB; sha256 of its blocks %s.",
-			c.Protocol, c.Seed, measurement.Count(float64(c.Accounts)), measurement.Count(float64(c.Transfers)),
-			measurement.Count(float64(c.Blocks)), measurement.Megabytes(c.Bytes), c.SHA256),
+			c.Protocol, c.Seed, figuretable.Count(float64(c.Accounts)), figuretable.Count(float64(c.Transfers)),
+			figuretable.Count(float64(c.Blocks)), figuretable.Megabytes(c.Bytes), c.SHA256),
 		"Write amplification inside the disk is not included.")
 }
 

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // scale is how values of a unit are written: divided, and the unit's name then.
@@ -36,12 +36,12 @@ func scaleOf(unit string, greatest float64) scale {
 // text writes a value; none is a dash.
 func (s scale) text(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return measurement.None
+		return figuretable.None
 	}
 	if v != 0 && math.Abs(v/s.by) < 0.005 {
 		return "0"
 	}
-	return measurement.Significant(v / s.by)
+	return figuretable.Significant(v / s.by)
 }
 
 // written is a value with its unit, as short as it can be: 42/s, 17.0 KB/s.

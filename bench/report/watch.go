@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 const secondsOfYear = 365 * 24 * 3600
@@ -40,7 +40,7 @@ func YearOf(w *record.Watch) Year {
 }
 
 // yearRows adds the year, in its two terms where they are known.
-func yearRows(t *measurement.Table, w *record.Watch) {
+func yearRows(t *figuretable.Table, w *record.Watch) {
 	y := YearOf(w)
 	if c := w.Checkpoints; c != nil && c.Between > 0 {
 		each, most := c.Bytes/max(c.Number, 1), ""
@@ -49,26 +49,26 @@ func yearRows(t *measurement.Table, w *record.Watch) {
 			t.Notes = append(t.Notes, "There was no checkpoint meanwhile. The term of checkpoints is that of the one "+
 				"before, as if another of its size came at the end: it is less if the next comes later.")
 		}
-		t.Add("checkpoints meanwhile", "", measurement.Small(c.Number))
-		t.Add("a checkpoint writes", "MB", measurement.Megabytes(int64(each)))
-		t.Add("from one to the next", "s", measurement.Small(c.Between))
-		t.Add("written in a year outside checkpoints", "TB", measurement.Small(y.Rest))
-		t.Add("written in a year by checkpoints"+most, "TB", measurement.Small(y.Checkpoints))
+		t.Add("checkpoints meanwhile", "", figuretable.Small(c.Number))
+		t.Add("a checkpoint writes", "MB", figuretable.Megabytes(int64(each)))
+		t.Add("from one to the next", "s", figuretable.Small(c.Between))
+		t.Add("written in a year outside checkpoints", "TB", figuretable.Small(y.Rest))
+		t.Add("written in a year by checkpoints"+most, "TB", figuretable.Small(y.Checkpoints))
 	} else {
 		t.Notes = append(t.Notes,
 			"The figure for a year is the watched period, repeated. If the period has no checkpoint or "+
 				"compaction, the figure is too low.")
 	}
-	t.Add("written in a year", "TB", measurement.Small(y.Whole()))
+	t.Add("written in a year", "TB", figuretable.Small(y.Whole()))
 	if w.Rating > 0 && y.Whole() > 0 {
-		t.Add(fmt.Sprintf("a disk of %g TBW lasts", w.Rating), "years", measurement.Small(w.Rating/y.Whole()))
+		t.Add(fmt.Sprintf("a disk of %g TBW lasts", w.Rating), "years", figuretable.Small(w.Rating/y.Whole()))
 	}
 }
 
 // aroundRows adds what the kernel counts for everybody.
-func aroundRows(t *measurement.Table, w *record.Watch) {
+func aroundRows(t *figuretable.Table, w *record.Watch) {
 	last := w.Samples[len(w.Samples)-1]
-	per := func(n int64) string { return measurement.Small(float64(n) / max(last.Seconds, 1e-9) / 1000) }
+	per := func(n int64) string { return figuretable.Small(float64(n) / max(last.Seconds, 1e-9) / 1000) }
 	if w.Device != "" {
 		t.Add("written to the disk by all programs", "KB/s", per(last.Device))
 		t.Notes = append(t.Notes, "The disk is that of "+w.Device+".")
@@ -91,8 +91,8 @@ func aroundRows(t *measurement.Table, w *record.Watch) {
 const filesShown = 12
 
 // filesTable is which files were written.
-func filesTable(w *record.Watch) measurement.Table {
-	t := measurement.Table{Title: "Files that were written",
+func filesTable(w *record.Watch) figuretable.Table {
+	t := figuretable.Table{Title: "Files that were written",
 		Head: []string{"file", "grew, MB", "occupies more, MB", "changed in place"},
 		How: "Open files and mappings, checked every 10 s or less often. * in a name stands for a number. " +
 			"Changed in place is the " +
@@ -103,14 +103,14 @@ func filesTable(w *record.Watch) measurement.Table {
 			t.Notes = append(t.Notes, fmt.Sprintf("%d more are in the record.", len(w.Files)-filesShown))
 			break
 		}
-		t.Add(f.Name, measurement.Megabytes(f.Grew), measurement.Megabytes(f.Occupied), fmt.Sprint(f.InPlace))
+		t.Add(f.Name, figuretable.Megabytes(f.Grew), figuretable.Megabytes(f.Occupied), fmt.Sprint(f.InPlace))
 	}
 	return t
 }
 
 // watchTables are all tables of a watch.
-func watchTables(w *record.Watch) []measurement.Table {
-	all := []measurement.Table{watchTable(w)}
+func watchTables(w *record.Watch) []figuretable.Table {
+	all := []figuretable.Table{watchTable(w)}
 	if t := filesTable(w); len(t.Rows) > 0 {
 		all = append(all, t)
 	}
@@ -118,17 +118,17 @@ func watchTables(w *record.Watch) []measurement.Table {
 }
 
 // watchTable is what the readings come to.
-func watchTable(w *record.Watch) measurement.Table {
+func watchTable(w *record.Watch) figuretable.Table {
 	last := w.Samples[len(w.Samples)-1]
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: fmt.Sprintf("Process %d", w.PID),
 		How: fmt.Sprintf("%.0f s from %s, %d readings (%s). Private dirty memory and threads are read more rarely: "+
 			"the slowest page walk took %s ms.",
 			last.Seconds, w.Began.UTC().Format("2006-01-02 15:04:05Z"), len(w.Samples), w.Ended,
-			measurement.Significant(1000*w.Walk)),
+			figuretable.Significant(1000*w.Walk)),
 		Head: []string{"what", "unit", "value"},
 	}
-	per := func(x float64) string { return measurement.Small(x / max(last.Seconds, 1e-9)) }
+	per := func(x float64) string { return figuretable.Small(x / max(last.Seconds, 1e-9)) }
 	t.Add("processor, user", "% of a core", per(100*last.User))
 	t.Add("processor, system", "% of a core", per(100*last.System))
 	most := func(of func(record.Sample) int64) string {
@@ -136,7 +136,7 @@ func watchTable(w *record.Watch) measurement.Table {
 		for _, s := range w.Samples {
 			m = max(m, of(s))
 		}
-		return measurement.Megabytes(m)
+		return figuretable.Megabytes(m)
 	}
 	t.Add("private dirty, most", "MB", most(func(s record.Sample) int64 { return s.PrivateDirty }))
 	t.Add("anonymous, most", "MB", most(func(s record.Sample) int64 { return s.Anonymous }))
@@ -155,7 +155,7 @@ func watchTable(w *record.Watch) measurement.Table {
 	aroundRows(&t, w)
 	t.Add("waits for a page", "1/s", per(float64(last.MajorFaults)))
 	for _, name := range slices.Sorted(maps.Keys(w.ByName)) {
-		t.Add("processor, thread "+name, "s", measurement.Small(w.ByName[name]))
+		t.Add("processor, thread "+name, "s", figuretable.Small(w.ByName[name]))
 	}
 	t.Notes = append(t.Notes,
 		"Write amplification inside the disk is not included.")

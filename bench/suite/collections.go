@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"tarn/bench/programspec"
 	"tarn/bench/record"
+	"tarn/bench/subjectflag"
 )
 
 // Names of the values of collections.
@@ -31,8 +31,8 @@ func ofCollections() []record.Metric {
 
 // tellsCollections is the environment of a program written in Go, so that it tells of its collections of
 // garbage in its log of words: twice as often, that there is something to count.
-func tellsCollections(s programspec.Subject) []string {
-	if s.Program == programspec.Nodeos {
+func tellsCollections(s subjectflag.Subject) []string {
+	if s.Program == subjectflag.Nodeos {
 		return nil
 	}
 	return []string{"GODEBUG=gctrace=1", "GOGC=50"}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tarn/bench/programspec"
+	"tarn/bench/subjectflag"
 )
 
 func TestCollectionsAreFoundInALog(t *testing.T) {
@@ -52,7 +52,7 @@ func TestADeploymentThatIsRefusedIsAFailure(t *testing.T) {
 		l.Commands[len(l.Commands)-1][0] != "GODEBUG=gctrace=1" {
 		t.Errorf("%+v", l)
 	}
-	if len(tellsCollections(programspec.Subject{Program: programspec.Nodeos})) != 0 {
+	if len(tellsCollections(subjectflag.Subject{Program: subjectflag.Nodeos})) != 0 {
 		t.Error("a program that is not written in Go is told of its collections")
 	}
 	nothingIsLeft(t, c)

@@ -9,7 +9,7 @@ import (
 	"tarn/bench/load"
 	"tarn/bench/record"
 	"tarn/bench/writecounters"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Names of the suites of what a node writes: one that makes blocks, one that follows another.
@@ -100,7 +100,7 @@ type footprint struct {
 }
 
 func footprintOf(dir string) footprint {
-	return footprint{occupancy(filepath.Join(dir, "blocks")), stateBytes(dir), measurement.DeviceWrites(dir)}
+	return footprint{occupancy(filepath.Join(dir, "blocks")), stateBytes(dir), figuretable.DeviceWrites(dir)}
 }
 
 // writing is a node that writes, while transfers are sent to itself or to the one that it follows.
@@ -113,7 +113,7 @@ type writing struct {
 // measure measures what the node writes, and then ends it.
 func (w writing) measure(ctx context.Context, suite string, found *findings) error {
 	s, o := w.s, w.l.options
-	if err := measurement.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
+	if err := figuretable.FlushDisk(s.dir); err != nil { // what others wrote before is not in the device's bytes
 		return err
 	}
 	var first writecounters.Told
@@ -135,7 +135,7 @@ func (w writing) measure(ctx context.Context, suite string, found *findings) err
 	if err != nil {
 		return err
 	}
-	if err := measurement.FlushDisk(s.dir); err != nil {
+	if err := figuretable.FlushDisk(s.dir); err != nil {
 		return err
 	}
 	after := footprintOf(s.dir)

@@ -19,8 +19,8 @@ import (
 	"time"
 
 	"tarn/bench/load"
-	"tarn/bench/programspec"
 	"tarn/bench/record"
+	"tarn/bench/subjectflag"
 	"tarn/internal/freeport"
 	"tarn/internal/scratch"
 )
@@ -204,15 +204,15 @@ func (f *fake) Chain(context.Context, func(string)) (record.Chain, error) {
 	return record.Chain{Protocol: "fake", SHA256: "of it", Blocks: fakeBlocks, Bytes: 14}, nil
 }
 
-func (f *fake) Version(context.Context, programspec.Subject) (string, error) { return "v1", nil }
+func (f *fake) Version(context.Context, subjectflag.Subject) (string, error) { return "v1", nil }
 
 func (f *fake) Install(dir string) error { return os.Mkdir(filepath.Join(dir, "blocks"), 0o755) }
 
-func (f *fake) Import(s programspec.Subject, dir string) ([]string, error) {
+func (f *fake) Import(s subjectflag.Subject, dir string) ([]string, error) {
 	return []string{nodeArgument, "import", dir, s.Mode}, nil
 }
 
-func (f *fake) Serve(s programspec.Subject, dir, snapshot string) (Node, error) {
+func (f *fake) Serve(s subjectflag.Subject, dir, snapshot string) (Node, error) {
 	addresses, err := freeport.Addresses(1)
 	if err != nil {
 		return Node{}, err
@@ -222,9 +222,9 @@ func (f *fake) Serve(s programspec.Subject, dir, snapshot string) (Node, error) 
 		Metrics: url + "/metrics"}, nil
 }
 
-func (f *fake) Source(s programspec.Subject, dir string) (Node, error) { return f.Serve(s, dir, "") }
+func (f *fake) Source(s subjectflag.Subject, dir string) (Node, error) { return f.Serve(s, dir, "") }
 
-func (f *fake) Follow(s programspec.Subject, dir, peer string) (Node, error) {
+func (f *fake) Follow(s subjectflag.Subject, dir, peer string) (Node, error) {
 	if _, err := f.ask(context.Background(), peer+"/head"); err != nil {
 		return Node{}, err
 	}
@@ -240,13 +240,13 @@ func (f *fake) Publish(n Node, servers []string) Node {
 
 func (f *fake) Published(context.Context, []string) (int64, error) { return 7, nil }
 
-func (f *fake) Replica(s programspec.Subject, dir string, _ []string) (Node, error) {
+func (f *fake) Replica(s subjectflag.Subject, dir string, _ []string) (Node, error) {
 	return f.Serve(s, dir, "")
 }
 
 func (f *fake) Finalizers() int { return 5 }
 
-func (f *fake) Finalizer(s programspec.Subject, dir string, number, count int, peers []string) (Node, error) {
+func (f *fake) Finalizer(s subjectflag.Subject, dir string, number, count int, peers []string) (Node, error) {
 	if number != len(peers) || number >= count {
 		return Node{}, fmt.Errorf("node %d of %d connects to %v", number, count, peers)
 	}
@@ -409,7 +409,7 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Source: programspec.Subject{Name: "the source", Program: programspec.Tarn, Path: own, Mode: "heap"},
+	c := Config{Source: subjectflag.Subject{Name: "the source", Program: subjectflag.Tarn, Path: own, Mode: "heap"},
 		warm: time.Millisecond, quiet: 50 * time.Millisecond, speed: func() float64 { return 0.05 },
 		Dir: filepath.Join(t.TempDir(), "nodes"), Network: f, Tell: func(line string) { t.Log(line) },
 		Command: []string{"tarn", "bench"},
@@ -419,7 +419,7 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 			LoadFor: 0.1, Clients: 2, Deployments: 2, DeployEvery: 0.05, Memory: 384}}
 	for _, mode := range modes {
 		name := "tarn:" + mode
-		c.Subjects = append(c.Subjects, programspec.Subject{Name: name, Program: programspec.Tarn, Path: own, Mode: mode})
+		c.Subjects = append(c.Subjects, subjectflag.Subject{Name: name, Program: subjectflag.Tarn, Path: own, Mode: mode})
 		c.Options.Subjects = append(c.Options.Subjects, name)
 	}
 	return c

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Finality is the name of the suite in which nodes finalize a chain together.
@@ -116,7 +116,7 @@ func measureFinality(ctx context.Context, l *life, nodes []*server) (map[string]
 	err := l.transfersTo(ctx, nodes[0], length)
 	close(end)
 	wg.Wait()
-	var delays measurement.Latencies
+	var delays figuretable.Latencies
 	used := 0.0
 	for i, s := range nodes {
 		now, err1 := s.Now()

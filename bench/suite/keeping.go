@@ -6,8 +6,8 @@ import (
 	"os"
 	"time"
 
-	"tarn/bench/programspec"
 	"tarn/bench/record"
+	"tarn/bench/subjectflag"
 )
 
 // Choice is which histories a node keeps beside its chain.
@@ -81,7 +81,7 @@ func awaitSettled(ctx context.Context, l *life, s *server) (b LogBytes, last tim
 
 // keeping starts a node that keeps histories, runs f with it, and ends it, well if f is. The node
 // that it returns has ended.
-func keeping(ctx context.Context, l *life, dir string, what Choice, how func(programspec.Subject, string) (Node, error),
+func keeping(ctx context.Context, l *life, dir string, what Choice, how func(subjectflag.Subject, string) (Node, error),
 	f func(*server) error) (*server, error) {
 	s, err := l.answeringWithin(ctx, importPatience, l.subject, dir, func() (Node, error) {
 		n, err := how(l.subject, dir)
@@ -103,7 +103,7 @@ func keeping(ctx context.Context, l *life, dir string, what Choice, how func(pro
 }
 
 // replaying is keeping, of a new node that makes the state of the chain's blocks first.
-func replaying(ctx context.Context, l *life, what Choice, how func(programspec.Subject, string) (Node, error),
+func replaying(ctx context.Context, l *life, what Choice, how func(subjectflag.Subject, string) (Node, error),
 	f func(*server) error) (*server, error) {
 	dir, err := l.runner.folder()
 	if err != nil {

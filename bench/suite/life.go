@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tarn/bench/procsampler"
-	"tarn/bench/programspec"
 	"tarn/bench/record"
+	"tarn/bench/subjectflag"
 )
 
 // How long a node may take to answer at first, to import the chain, and to end.
@@ -28,7 +28,7 @@ const every = 50 * time.Millisecond
 // that they need, and ends them. What is done with them is a suite's.
 type life struct {
 	runner  *runner
-	subject programspec.Subject
+	subject subjectflag.Subject
 	round   int
 	network Network
 	options record.Options
@@ -41,7 +41,7 @@ type life struct {
 }
 
 // life begins one.
-func (r *runner) life(s programspec.Subject, round int) *life {
+func (r *runner) life(s subjectflag.Subject, round int) *life {
 	return &life{runner: r, subject: s, round: round, network: r.config.Network, options: r.config.Options,
 		chain: r.run.Chain}
 }
@@ -59,7 +59,7 @@ func (r *runner) folderIn(above string) (string, error) {
 func (l *life) seed() uint64 { return l.options.Seed + uint64(l.round)<<32 + 1 }
 
 // start starts a process of a subject.
-func (l *life) start(of programspec.Subject, dir string, args, env []string) (*procsampler.Child, error) {
+func (l *life) start(of subjectflag.Subject, dir string, args, env []string) (*procsampler.Child, error) {
 	c, err := procsampler.Start(procsampler.Command{Path: of.Path, Args: args, Env: env, Group: l.group,
 		Log: filepath.Join(dir, "log"), Every: every})
 	if err == nil {
@@ -70,7 +70,7 @@ func (l *life) start(of programspec.Subject, dir string, args, env []string) (*p
 
 // importChain returns a new folder with the chain's state, and the process that made it. After an error
 // there is no folder.
-func (l *life) importChain(ctx context.Context, of programspec.Subject) (
+func (l *life) importChain(ctx context.Context, of subjectflag.Subject) (
 	dir string, c *procsampler.Child, took time.Duration, err error) {
 	if dir, err = l.runner.folder(); err != nil {
 		return "", nil, 0, err
@@ -82,7 +82,7 @@ func (l *life) importChain(ctx context.Context, of programspec.Subject) (
 }
 
 // importTo makes the chain's state in a folder, and returns the process that did.
-func (l *life) importTo(ctx context.Context, of programspec.Subject, dir string) (
+func (l *life) importTo(ctx context.Context, of subjectflag.Subject, dir string) (
 	c *procsampler.Child, took time.Duration, err error) {
 	if err = l.network.Install(dir); err != nil {
 		return nil, 0, err
@@ -105,7 +105,7 @@ func (l *life) importTo(ctx context.Context, of programspec.Subject, dir string)
 // the subject's for the whole run.
 func (l *life) base(ctx context.Context) (string, error) { return l.baseOf(ctx, l.subject) }
 
-func (l *life) baseOf(ctx context.Context, of programspec.Subject) (string, error) {
+func (l *life) baseOf(ctx context.Context, of subjectflag.Subject) (string, error) {
 	bases := l.runner.bases
 	if dir := bases[of.Name]; dir != "" {
 		return dir, nil
@@ -125,7 +125,7 @@ func (l *life) discard(dir string) {
 }
 
 // serve is how a node is started that takes transactions on the chain that its folder has.
-func (l *life) serve(of programspec.Subject, dir string) (Node, error) {
+func (l *life) serve(of subjectflag.Subject, dir string) (Node, error) {
 	return l.network.(Serving).Serve(of, dir, "")
 }
 
@@ -149,14 +149,14 @@ func (l *life) serving(ctx context.Context, dir, snapshot string) (*server, erro
 }
 
 // answering starts a node and waits for its first answer. One that fails is gone.
-func (l *life) answering(ctx context.Context, of programspec.Subject, dir string,
+func (l *life) answering(ctx context.Context, of subjectflag.Subject, dir string,
 	how func() (Node, error)) (*server, error) {
 	return l.answeringWithin(ctx, startPatience, of, dir, how)
 }
 
 // answeringWithin is answering, of a node that has so much time for each block that is waited
 // for.
-func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of programspec.Subject, dir string,
+func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of subjectflag.Subject, dir string,
 	how func() (Node, error)) (*server, error) {
 	s, err := l.begin(patience, of, dir, how)
 	if err != nil {
@@ -175,7 +175,7 @@ func (l *life) answeringWithin(ctx context.Context, patience time.Duration, of p
 
 // begin starts a node, and does not wait for an answer.
 func (l *life) begin(
-	patience time.Duration, of programspec.Subject, dir string, how func() (Node, error),
+	patience time.Duration, of subjectflag.Subject, dir string, how func() (Node, error),
 ) (*server, error) {
 	n, err := how()
 	if err != nil {

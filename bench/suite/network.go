@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"tarn/bench/load"
-	"tarn/bench/programspec"
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/bench/subjectflag"
+	"tarn/internal/figuretable"
 )
 
 // Network is a chain that all subjects are given, and how its programs are spoken to.
@@ -15,11 +15,11 @@ type Network interface {
 	// Chain makes the chain, or finds it made.
 	Chain(ctx context.Context, tell func(string)) (record.Chain, error)
 	// Version asks a subject's program which version it is. The text goes into the report.
-	Version(ctx context.Context, s programspec.Subject) (string, error)
+	Version(ctx context.Context, s subjectflag.Subject) (string, error)
 	// Install puts the chain where a node of the folder, which is new, looks for it.
 	Install(dir string) error
 	// Import are the arguments of a node that makes the state of that chain, and ends.
-	Import(s programspec.Subject, dir string) ([]string, error)
+	Import(s subjectflag.Subject, dir string) ([]string, error)
 	// Head asks a node for its newest block.
 	Head(ctx context.Context, url string) (uint64, error)
 }
@@ -40,7 +40,7 @@ type (
 	// Serving makes blocks of transactions. Without it, a chain was recorded elsewhere.
 	Serving interface {
 		// Serve is a node that takes transactions on the chain, or on a snapshot of it.
-		Serve(s programspec.Subject, dir, snapshot string) (Node, error)
+		Serve(s subjectflag.Subject, dir, snapshot string) (Node, error)
 		// Transfers makes requests that send a node transfers.
 		Transfers(url string, seed uint64) (load.Source, error)
 		// Accepted says why an answer is not that a transfer was taken.
@@ -69,10 +69,10 @@ type (
 	// Following gets blocks from other nodes.
 	Following interface {
 		// Source is a node that gives the chain's blocks to peers, and makes none.
-		Source(s programspec.Subject, dir string) (Node, error)
+		Source(s subjectflag.Subject, dir string) (Node, error)
 		// Follow is a node that gets blocks from a peer, after those that its folder has, or
 		// from the first.
-		Follow(s programspec.Subject, dir, peer string) (Node, error)
+		Follow(s subjectflag.Subject, dir, peer string) (Node, error)
 	}
 	// Confirming says which transfers are in blocks.
 	Confirming interface {
@@ -121,7 +121,7 @@ type (
 		// Published is how many bytes the servers keep of what the fleet's nodes published.
 		Published(ctx context.Context, servers []string) (int64, error)
 		// Replica is one of such a node.
-		Replica(s programspec.Subject, dir string, servers []string) (Node, error)
+		Replica(s subjectflag.Subject, dir string, servers []string) (Node, error)
 	}
 	// Finalizing has finalizers, which several nodes may share.
 	Finalizing interface {
@@ -129,7 +129,7 @@ type (
 		Finalizers() int
 		// Finalizer is the node of a number, from 0, of so many that share the finalizers. Node 0 makes
 		// the blocks, on the chain that its folder has. It connects to peers.
-		Finalizer(s programspec.Subject, dir string, number, count int, peers []string) (Node, error)
+		Finalizer(s subjectflag.Subject, dir string, number, count int, peers []string) (Node, error)
 		// Final asks a node for its newest block that is final.
 		Final(ctx context.Context, url string) (uint64, error)
 	}
@@ -165,7 +165,7 @@ type Crowd interface {
 type Sight struct {
 	Bytes          int64
 	Blocks, Chains int64                 // blocks that are new; whole chains that were fetched
-	Delays         measurement.Latencies // from when anybody had a block to a peer's having it
+	Delays         figuretable.Latencies // from when anybody had a block to a peer's having it
 	Failed         map[string]int        // peers that ended, by why
 }
 

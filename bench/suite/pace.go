@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Names of the values of a pace.
@@ -27,7 +27,7 @@ func ofBlocks() []record.Metric {
 type Pace struct {
 	Sent, Taken int // transfers; those in blocks
 	Blocks      int
-	Gaps        measurement.Latencies // between two blocks
+	Gaps        figuretable.Latencies // between two blocks
 	Longest     time.Duration         // of these
 	Late        time.Duration         // the latest that a block came, from the begin of its half second
 }

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Recording is the name of the suite of what a node writes while transfers come.
@@ -83,7 +83,7 @@ func countOnce(ctx context.Context, l *life, s *server, what Choice, values map[
 	var before LogBytes
 	var said int64
 	pace, used, err := sendLoad(ctx, l, s, lengthOf(l.options.LoadFor), 0, func() error {
-		if err := measurement.FlushDisk(s.dir); err != nil {
+		if err := figuretable.FlushDisk(s.dir); err != nil {
 			return err
 		}
 		before, said = n.Logs(s.dir), logSize(s.dir)

@@ -10,7 +10,7 @@ import (
 
 	"tarn/bench/load"
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Replicas is the name of the suite of a node that makes blocks, and a replica that answers.
@@ -245,7 +245,7 @@ func (x sightings) watch(newest func() (uint64, error), end <-chan struct{}) {
 }
 
 // after is how much later each block was seen than by others.
-func (x sightings) after(others sightings) (lags measurement.Latencies) {
+func (x sightings) after(others sightings) (lags figuretable.Latencies) {
 	for n, when := range x {
 		if first, ok := others[n]; ok {
 			lags.Add(max(0, when.Sub(first)))

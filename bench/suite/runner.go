@@ -13,18 +13,18 @@ import (
 	"strings"
 	"time"
 
-	"tarn/bench/programspec"
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/bench/subjectflag"
+	"tarn/internal/figuretable"
 	"tarn/procusage"
 )
 
 // Config is a run.
 type Config struct {
 	Options  record.Options
-	Subjects []programspec.Subject
+	Subjects []subjectflag.Subject
 	Network  Network
-	Source   programspec.Subject // gives blocks to those that are measured
+	Source   subjectflag.Subject // gives blocks to those that are measured
 	Dir      string              // folder for the nodes, new: the run removes it
 	Free     int64               // bytes that must be free there
 	InMemory bool                // it is no disk
@@ -164,7 +164,7 @@ func hashFile(name string) (string, error) {
 // rounds goes round the subjects, the other way round every other time. A pair that the
 // machine's speed made unlike is measured once more at the end.
 func (r *runner) rounds(ctx context.Context) error {
-	var again []programspec.Subject
+	var again []subjectflag.Subject
 	longest := time.Duration(0)
 	enough := func() bool {
 		return r.config.Options.Limit > 0 &&
@@ -195,7 +195,7 @@ func (r *runner) rounds(ctx context.Context) error {
 				fmt.Sprintf("%d repeats of pairs that ran at different CPU speeds", len(again)-i))
 			return nil
 		}
-		pair := []programspec.Subject{r.config.Subjects[0], s}
+		pair := []subjectflag.Subject{r.config.Subjects[0], s}
 		if i%2 == 1 {
 			slices.Reverse(pair)
 		}
@@ -215,7 +215,7 @@ const spareBytes = 100_000_000
 
 // round measures subjects, one after the other. Only the end of ctx stops it, and a disk that
 // is full.
-func (r *runner) round(ctx context.Context, round int, all []programspec.Subject) error {
+func (r *runner) round(ctx context.Context, round int, all []subjectflag.Subject) error {
 	for _, s := range all {
 		for _, of := range lives() {
 			var wanted []string
@@ -248,7 +248,7 @@ func (r *runner) round(ctx context.Context, round int, all []programspec.Subject
 func (r *runner) live(ctx context.Context, l *life, s Suite, wanted []string) {
 	found := &findings{suites: s.measured(), found: map[string]*record.Life{}}
 	began, before := time.Now(), r.config.speed()
-	watch := measurement.Watch(r.run.Machine.CPUs)
+	watch := figuretable.Watch(r.run.Machine.CPUs)
 	err := s.run(ctx, l, found)
 	others := watch()
 	after := r.config.speed()
@@ -267,7 +267,7 @@ func (r *runner) live(ctx context.Context, l *life, s Suite, wanted []string) {
 
 // unsteady marks the lives of a round whose machine was of another speed than the first
 // subject's, and returns their subjects.
-func (r *runner) unsteady(round int) (again []programspec.Subject) {
+func (r *runner) unsteady(round int) (again []subjectflag.Subject) {
 	speed := func(l record.Life) float64 { return (l.CalibrationBefore + l.CalibrationAfter) / 2 }
 	reference := map[string]float64{} // by suite
 	for _, l := range r.run.Lives {
@@ -282,7 +282,7 @@ func (r *runner) unsteady(round int) (again []programspec.Subject) {
 		}
 		if ratio := speed(l) / of; ratio > 1+steadyWithin || ratio < 1/(1+steadyWithin) {
 			r.run.Lives[i].Unsteady = true
-			s := r.config.Subjects[slices.IndexFunc(r.config.Subjects, func(s programspec.Subject) bool {
+			s := r.config.Subjects[slices.IndexFunc(r.config.Subjects, func(s subjectflag.Subject) bool {
 				return s.Name == l.Subject
 			})]
 			if !slices.Contains(again, s) {

@@ -8,7 +8,7 @@ import (
 
 	"tarn/bench/load"
 	"tarn/bench/record"
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Setcode is the name of the suite in which contracts are deployed.
@@ -129,7 +129,7 @@ type deployments struct {
 	every time.Duration
 	all   []load.Request // a contract, then its call
 
-	took    measurement.Latencies // of the two
+	took    figuretable.Latencies // of the two
 	longest time.Duration
 }
 

@@ -213,7 +213,7 @@ func (n *names) missing(named []string, row, words bool) (missing []string) {
 			}
 			beside = append(beside, p)
 		}
-		if len(found) == 0 && n.isPath(name) {
+		if len(found) == 0 && (n.isPath(name) || words && belowAFolder.MatchString(name)) {
 			missing = append(missing, name)
 		}
 	}
@@ -250,6 +250,9 @@ func (n *names) declared(name string, folders []string) bool {
 	}
 	return false
 }
+
+// belowAFolder is a path, whether its first folder is there or not.
+var belowAFolder = regexp.MustCompile(`^[a-z]\w*(/\w+)+/?$`)
 
 // isPath tells whether a name can only be that of a file or folder of the module: one that begins
 // in a folder of the root, or a Go file.

@@ -62,7 +62,7 @@ type Options struct {
 	FS     vfs.FS // vfs.OS
 	Dir    string
 	OldDir string // where segments move to; "" is nowhere
-	// SegmentBytes is from which size on a file is finished; 0 is history's default.
+	// SegmentBytes is from which size on a file is finished; 0 is appendonly's default.
 	SegmentBytes int64
 	// First is the number of the first block of the chain's own.
 	First inter.BlockNumber

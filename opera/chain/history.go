@@ -22,7 +22,7 @@ type HistoryOptions struct {
 	// OldDir is a folder, perhaps on another disk, to which finished files are moved once the
 	// state counts on them; "" is nowhere. It belongs to one chain.
 	OldDir string
-	// SegmentBytes is from which size on files are finished; 0 is history's default.
+	// SegmentBytes is from which size on files are finished; 0 is appendonly's default.
 	SegmentBytes int64
 	// States is of how many blocks before the last one old states are kept, about: files
 	// go as wholes. 0 is all.

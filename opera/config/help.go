@@ -5,15 +5,15 @@ import (
 	"io"
 	"strings"
 
-	"tarn/internal/docflags"
+	"tarn/internal/cobraflags"
 )
 
 // Synopsis is the flags for whoever lists them.
-func Synopsis(env Environment) []docflags.Option {
-	var all []docflags.Option
+func Synopsis(env Environment) []cobraflags.Option {
+	var all []cobraflags.Option
 	for _, g := range groups(defaults(env.Home), new(line)) {
 		for _, f := range g.flags {
-			o := docflags.Option{Name: f.Name, Default: f.value.show, Help: f.description()}
+			o := cobraflags.Option{Name: f.Name, Default: f.value.show, Help: f.description()}
 			switch {
 			case f.Name == "help":
 				o.Short = "h"

@@ -2,7 +2,7 @@
 // was connected, and finds them by their ids.
 //
 // It owns the entries' form and the keys of their index; files and what a crash leaves of
-// them are history's. It never checks an event, and forgets none but by Cut.
+// them are appendonly's. It never checks an event, and forgets none but by Cut.
 //
 // One goroutine appends, cuts and settles. Everything else is anybody's, beside it.
 package eventlog
@@ -22,7 +22,7 @@ type Options struct {
 	FS     vfs.FS // vfs.OS
 	Dir    string
 	OldDir string // where segments move to; "" is nowhere
-	// SegmentBytes is from which size on a file is finished; 0 is history's default.
+	// SegmentBytes is from which size on a file is finished; 0 is appendonly's default.
 	SegmentBytes int64
 	// Need is how many events must be there: those that the store counts on.
 	Need uint64

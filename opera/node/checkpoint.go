@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/store"
 )
@@ -43,7 +43,7 @@ func remedy(err error) error {
 	if err != nil && chain.Damaged(err) {
 		return damageRemedy(err)
 	}
-	if helped, ok := housekeeping.Remedy(err); ok {
+	if helped, ok := nodeupkeep.Remedy(err); ok {
 		return helped
 	}
 	switch {

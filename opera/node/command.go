@@ -14,14 +14,14 @@ import (
 	gethlog "github.com/ethereum/go-ethereum/log"
 	"github.com/spf13/cobra"
 
-	"tarn/housekeeping"
 	"tarn/httpserver"
-	"tarn/internal/docflags"
+	"tarn/internal/cobraflags"
 	"tarn/internal/exit"
 	"tarn/internal/hostlimits"
 	"tarn/internal/sdnotify"
 	"tarn/internal/tty"
 	"tarn/livepage"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/rpc"
@@ -120,7 +120,7 @@ func newCommand(short, build string, replica bool) *cobra.Command {
 		},
 	}
 	c.ValidArgsFunction = nextWords
-	docflags.Add(c, config.Synopsis(config.Environment{Home: "~"}))
+	cobraflags.Add(c, config.Synopsis(config.Environment{Home: "~"}))
 	return c
 }
 
@@ -249,7 +249,7 @@ func list(w io.Writer, all []action) error {
 // openLog makes the log, in go-opera's form.
 func (l *invocation) openLog() error {
 	out := l.err
-	live := housekeeping.NewLive(l.err)
+	live := nodeupkeep.NewLive(l.err)
 	if live != nil {
 		out = live
 	}
@@ -350,7 +350,7 @@ func (s *services) trustedAddresses() httpserver.Trusted {
 // limitHeap keeps Go's heap within its share of what the machine, or the container, has. The
 // engine is "" while nobody knows.
 func limitHeap(kind engine.Kind) {
-	m := housekeeping.ShareMemory(hostlimits.ReadMemory())
+	m := nodeupkeep.ShareMemory(hostlimits.ReadMemory())
 	if kind != "" && kind != engine.Page {
 		m.Library()
 	}

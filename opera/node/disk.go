@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 var errDiskFull = errors.New("the disk of this node is full: it takes no transactions until there is room again")
 
 // freeRoom is how many bytes of the disk are free.
-func (n *Node) freeRoom() (uint64, error) { return housekeeping.Free(n.dir()) }
+func (n *Node) freeRoom() (uint64, error) { return nodeupkeep.Free(n.dir()) }
 
 // room returns an error while the disk has no room for what is begun here. Any goroutine may call it.
 func (n *Node) room() error {
@@ -39,8 +39,8 @@ func (n *Node) room() error {
 
 // reserve is room for the state that is saved at the end. Where the node ends while there is a lot of
 // room, that is not needed.
-func (n *Node) reserve() housekeeping.Reserve {
-	return housekeeping.Reserve{Path: filepath.Join(n.dir(), "reserve"), Bytes: reserved}
+func (n *Node) reserve() nodeupkeep.Reserve {
+	return nodeupkeep.Reserve{Path: filepath.Join(n.dir(), "reserve"), Bytes: reserved}
 }
 
 func (n *Node) setAside() {

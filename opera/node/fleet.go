@@ -14,7 +14,7 @@ import (
 	"tarn/fleet"
 	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/gasprice"
 	"tarn/opera/inter"
@@ -59,7 +59,7 @@ func (j *joined) load(ctx context.Context) error {
 		return err
 	}
 	n.o.Log.Info("Starting from the fleet's newest snapshot", "fleet", j.part.Name(), "engine", n.o.Engine.Kind)
-	p := housekeeping.NewProgress(n.o.Log, "Loading the fleet's snapshot", progressEvery)
+	p := nodeupkeep.NewProgress(n.o.Log, "Loading the fleet's snapshot", progressEvery)
 	defer p.End()
 	var block uint64
 	err := j.part.Follower().Fetch(ctx, func(im *fleet.ImageReader, s stream.Snapshot) error {

@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/genesis"
 	"tarn/opera/genesis/fakenet"
@@ -93,7 +93,7 @@ func (n *Node) begin(ctx context.Context) error {
 	if n.o.Genesis.Folder != "" {
 		return n.takeOver(ctx)
 	}
-	p := housekeeping.NewProgress(n.o.Log, "Reading the genesis", progressEvery)
+	p := nodeupkeep.NewProgress(n.o.Log, "Reading the genesis", progressEvery)
 	defer p.End()
 	source, close, err := n.o.Genesis.open(n, func(unit string, done, size uint64) {
 		p.Bytes(done, size, "unit", unit)
@@ -105,7 +105,7 @@ func (n *Node) begin(ctx context.Context) error {
 }
 
 // apply makes the chain of a genesis. The state carries a mark until it is durable.
-func (n *Node) apply(ctx context.Context, source genesis.Source, p *housekeeping.Progress) error {
+func (n *Node) apply(ctx context.Context, source genesis.Source, p *nodeupkeep.Progress) error {
 	if err := n.newStore(
 		"a genesis is being applied; start with it again: --genesis FILE or --fakenet n/N\n"); err != nil {
 		return err
@@ -182,7 +182,7 @@ func (n *Node) compareGenesis() error {
 type watched struct {
 	genesis.Source
 	ctx            context.Context
-	progress       *housekeeping.Progress
+	progress       *nodeupkeep.Progress
 	epochs, blocks int
 	items          atomic.Uint64
 	puts           *counting
@@ -246,7 +246,7 @@ func (w *watched) tell(n *Node) (stop func()) {
 	n.running.Go(func() {
 		tick := time.NewTicker(progressEvery)
 		defer tick.Stop()
-		var p *housekeeping.Progress
+		var p *nodeupkeep.Progress
 		for {
 			select {
 			case <-tick.C:
@@ -261,7 +261,7 @@ func (w *watched) tell(n *Node) (stop func()) {
 				continue
 			}
 			if p == nil {
-				p = housekeeping.NewProgress(n.o.Log, "Making the rows of the genesis' state", 0)
+				p = nodeupkeep.NewProgress(n.o.Log, "Making the rows of the genesis' state", 0)
 			}
 			p.Items(w.puts.all.Load()-begun, w.items.Load())
 		}

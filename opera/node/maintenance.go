@@ -7,7 +7,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/state"
 )
@@ -34,7 +34,7 @@ func (l *invocation) check(ctx context.Context) error {
 		return errors.New("This command doesn't require an argument.")
 	}
 	return l.existing(ctx, func(ctx context.Context, n *Node) error {
-		p := housekeeping.NewProgress(l.log, "Checking", progressEvery)
+		p := nodeupkeep.NewProgress(l.log, "Checking", progressEvery)
 		head, counted, err := l.compare(ctx, n)
 		if err == nil {
 			p.Done("EVM storage is verified", "last", head, "accounts", counted.Accounts, "slots", counted.Slots,
@@ -47,11 +47,11 @@ func (l *invocation) check(ctx context.Context) error {
 // compare compares everything of a chain, and returns its head and what was gone through.
 func (l *invocation) compare(ctx context.Context, n *Node) (head uint64, counted state.Counted, err error) {
 	wrong := 0
-	var p *housekeeping.Progress
+	var p *nodeupkeep.Progress
 	var doing string
 	progress := func(what string, done, total uint64) error {
 		if what != doing {
-			p, doing = housekeeping.NewProgress(l.log, "Checking "+what, progressEvery), what
+			p, doing = nodeupkeep.NewProgress(l.log, "Checking "+what, progressEvery), what
 		}
 		if what == chain.Bytes {
 			p.Bytes(done, total, "wrong", wrong)
@@ -151,7 +151,7 @@ func (l *invocation) last(ctx context.Context, done string) error {
 				"%v is not the root of the last state, which is %v: only the last one is checked whole, older ones "+
 					"node by node when they are asked for", root, common.Hash(have))
 		}
-		p := housekeeping.NewProgress(l.log, "Checking", progressEvery)
+		p := nodeupkeep.NewProgress(l.log, "Checking", progressEvery)
 		head, counted, err := l.compare(ctx, n)
 		if err == nil {
 			p.Done(done, "root", common.Hash(have).Hex(), "last", head, "accounts", counted.Accounts,

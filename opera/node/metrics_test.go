@@ -19,10 +19,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
-	"tarn/housekeeping"
 	"tarn/httpserver/exposition"
 	"tarn/internal/freeport"
 	"tarn/internal/grafana"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/inter"
@@ -265,7 +265,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err != nil {
 		t.Error(err)
 	}
-	left, err := housekeeping.Free(filepath.Join(o.Dir, "chaindata"))
+	left, err := nodeupkeep.Free(filepath.Join(o.Dir, "chaindata"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 	if err := h.ready(time.Now()); err == nil || !strings.Contains(err.Error(), "--datadir.minfreedisk") {
 		t.Error(err)
 	}
-	if _, err := housekeeping.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := nodeupkeep.Free(filepath.Join(o.Dir, "nowhere")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 	n.Stop(fmt.Errorf("enough"))

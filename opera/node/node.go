@@ -29,8 +29,8 @@ import (
 	"time"
 
 	"tarn/fleet/fleetnode"
-	"tarn/housekeeping"
 	"tarn/internal/sdnotify"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
@@ -81,7 +81,7 @@ type Node struct {
 	chain   *chain.Chain
 	fleet   joined
 
-	saver   *housekeeping.Saver
+	saver   *nodeupkeep.Saver
 	effort  effort
 	version version
 
@@ -89,9 +89,9 @@ type Node struct {
 	stop    context.CancelCauseFunc // of what runs
 	ended   context.Context
 	running sync.WaitGroup
-	opening *housekeeping.Progress // while blocks are made again at the start
+	opening *nodeupkeep.Progress   // while blocks are made again at the start
 	free    func() (uint64, error) // bytes of the disk
-	damage  *housekeeping.Damage   // met by requests
+	damage  *nodeupkeep.Damage     // met by requests
 
 	mu        sync.Mutex
 	listeners map[int]func(*chain.Block)
@@ -105,7 +105,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	n.fleet.n = n
 	n.ended, n.stop = context.WithCancelCause(context.Background())
 	n.free = n.freeRoom
-	n.damage = &housekeeping.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
+	n.damage = &nodeupkeep.Damage{Log: o.Log, Is: chain.Damaged, Remedy: damageRemedy}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.closeFiles())
@@ -144,8 +144,8 @@ func (n *Node) openChain() (err error) {
 			return err
 		}
 	}
-	n.opening = housekeeping.NewProgress(n.o.Log, "Giving events of the epoch to consensus again", progressEvery)
-	n.saver = housekeeping.NewSaver(housekeeping.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
+	n.opening = nodeupkeep.NewProgress(n.o.Log, "Giving events of the epoch to consensus again", progressEvery)
+	n.saver = nodeupkeep.NewSaver(nodeupkeep.SaverOptions{Store: n.store, Recovery: n.o.Recovery, Worked: n.effort.total})
 	n.effort.begin()
 	defer n.effort.end()
 	o := chain.Options{
@@ -266,7 +266,7 @@ func (n *Node) Close() error {
 	n.stop(ErrClosed)
 	n.running.Wait()
 	given := n.giveBack()
-	err := housekeeping.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
+	err := nodeupkeep.Watch{Log: n.o.Log, Manager: n.o.Manager}.Save(n.store, n.saver.Save)
 	if err != nil {
 		err = fmt.Errorf("the state was not saved, the next start goes on from block %d: %w",
 			n.store.Durable().Irreversible, remedy(err))

@@ -15,9 +15,9 @@ import (
 
 	"tarn/fleet/fleetnode"
 	"tarn/fleet/stream"
-	"tarn/housekeeping"
 	"tarn/internal/sdnotify"
 	"tarn/internal/web3js"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/config"
 	"tarn/opera/p2p"
@@ -82,7 +82,7 @@ func (l *invocation) serving(
 	if err != nil {
 		return false, err
 	}
-	watch := housekeeping.Watch{Log: l.log, Manager: sdnotify.FromEnvironment()}
+	watch := nodeupkeep.Watch{Log: l.log, Manager: sdnotify.FromEnvironment()}
 	watch.Serving()
 	go debug.FreeOSMemory() // the start needed much for a moment: 256 MB for each key that it opened
 	err = work(ctx, service)

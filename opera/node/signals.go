@@ -6,7 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 )
 
 // absorbSignals says of each signal after the one that ended ctx that the node is stopping already,
@@ -33,7 +33,7 @@ func (l *invocation) absorbSignals(ctx context.Context) func() {
 			case <-done:
 				return
 			case s := <-later:
-				housekeeping.Watch{Log: l.log}.Again(s)
+				nodeupkeep.Watch{Log: l.log}.Again(s)
 			}
 		}
 	}()

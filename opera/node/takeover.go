@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/gooperadir"
 	"tarn/opera/inter"
@@ -59,16 +59,16 @@ func (n *Node) take(ctx context.Context, t chain.Takeover) error {
 	defer cancel(nil)
 	n.o.Log.Info("Taking over the folder of a go-opera", "from", t.From.Path(), "databases", t.From,
 		"engine", n.o.Engine.Kind)
-	all := housekeeping.NewProgress(n.o.Log, "", progressEvery)
+	all := nodeupkeep.NewProgress(n.o.Log, "", progressEvery)
 	defer all.End()
-	var part *housekeeping.Progress
+	var part *nodeupkeep.Progress
 	var doing string
 	t.Progress = func(what string, done, total uint64) {
 		if part == nil || doing != what {
-			doing, part = what, housekeeping.NewProgress(n.o.Log, "Taking over "+what, progressEvery)
+			doing, part = what, nodeupkeep.NewProgress(n.o.Log, "Taking over "+what, progressEvery)
 		}
 		if part.Items(done, total, "done", done, "of", total) {
-			if left, err := housekeeping.Free(n.dir()); err == nil && left < n.o.MinFree {
+			if left, err := nodeupkeep.Free(n.dir()); err == nil && left < n.o.MinFree {
 				cancel(fmt.Errorf("low disk space: %d MB are free on the disk of %s, less than the %d of "+
 					"--datadir.minfreedisk", left>>20, n.o.Dir, n.o.MinFree>>20))
 			}

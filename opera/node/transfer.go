@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"tarn/housekeeping"
+	"tarn/nodeupkeep"
 	"tarn/opera/chain"
 	"tarn/opera/eventfile"
 	"tarn/opera/genesis"
@@ -59,7 +59,7 @@ func (n *Node) Import(ctx context.Context, path string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err = n.Do(ctx, func(c *chain.Chain) (err error) {
-		p := housekeeping.NewProgress(n.o.Log, "Importing events", progressEvery)
+		p := nodeupkeep.NewProgress(n.o.Log, "Importing events", progressEvery)
 		defer p.End()
 		var read atomic.Int64 // bytes of events, of which many are not connected yet
 		next := func() ([]byte, error) {
@@ -143,7 +143,7 @@ func (l *invocation) exportEvents(ctx context.Context) error {
 			return err
 		}
 		l.log.Info("Exporting events to file", "file", path)
-		p := housekeeping.NewProgress(l.log, "Exporting events", progressEvery)
+		p := nodeupkeep.NewProgress(l.log, "Exporting events", progressEvery)
 		defer p.End()
 		total := n.History().Events.LogBytes
 		var count, bytes uint64
@@ -286,7 +286,7 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 	if err != nil {
 		return err
 	}
-	p := housekeeping.NewProgress(x.log, "Exporting blocks", progressEvery)
+	p := nodeupkeep.NewProgress(x.log, "Exporting blocks", progressEvery)
 	defer p.End()
 	var total, done uint64
 	for r, err := range source.Blocks() {
@@ -309,7 +309,7 @@ func (x *genesisExport) blocks(u *genesis.UnitWriter) error {
 }
 
 func (x *genesisExport) items(source genesis.Source, u *genesis.UnitWriter) error {
-	p := housekeeping.NewProgress(x.log, "Exporting EVM data", progressEvery)
+	p := nodeupkeep.NewProgress(x.log, "Exporting EVM data", progressEvery)
 	defer p.End()
 	var done uint64
 	for item, err := range source.Items() {

@@ -18,7 +18,7 @@ import (
 	"os/exec"
 	"time"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Config says what is measured and how long. Sizes are in bytes. See [Default]
@@ -133,7 +133,7 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	chosen, err := measurement.Choose(Sections(), names)
+	chosen, err := figuretable.Choose(Sections(), names)
 	if err != nil {
 		return nil, err
 	}
@@ -141,14 +141,14 @@ func Run(ctx context.Context, c Config, names ...string) (_ *Report, err error) 
 		return nil, fmt.Errorf("bench: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
-	r := &Report{Config: c, Machine: measurement.Describe(c.Dir), Started: time.Now()}
+	r := &Report{Config: c, Machine: figuretable.Describe(c.Dir), Started: time.Now()}
 	p := &parent{ctx: ctx, config: c, names: chosen, begun: r.Started, loaded: map[string]Load{}}
 	for _, s := range sections() {
 		if !p.wants(s.name) {
 			continue
 		}
 		start := time.Now()
-		others := measurement.Watch(r.Machine.CPUs)
+		others := figuretable.Watch(r.Machine.CPUs)
 		section, err := s.run(p)
 		if err != nil {
 			return r, fmt.Errorf("bench %s: %w", s.name, err)

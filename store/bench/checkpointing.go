@@ -13,7 +13,7 @@ import (
 	"tarn/store/engine"
 	"tarn/store/page"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Checkpoints is what checkpoints in mapped_private write and cost.
@@ -168,7 +168,7 @@ func checkpointNow(st *seam, dir string) (c Checkpoint, err error) {
 	if err != nil {
 		return c, err
 	}
-	handed, device := st.Stats().Written.Total(), measurement.DeviceWrites(dir)
+	handed, device := st.Stats().Written.Total(), figuretable.DeviceWrites(dir)
 	start := time.Now()
 	under, err := st.Checkpoint()
 	if err != nil {
@@ -186,7 +186,7 @@ func checkpointNow(st *seam, dir string) (c Checkpoint, err error) {
 	c.Written = after - before
 	c.Handed = st.Stats().Written.Total() - handed
 	if c.Device = -1; device >= 0 {
-		c.Device = measurement.DeviceWrites(dir) - device
+		c.Device = figuretable.DeviceWrites(dir) - device
 	}
 	if d := st.Durable(); d.Head != st.Head() {
 		return c, fmt.Errorf("revision %d is durable after a checkpoint at %d", d.Head, st.Head())
@@ -212,7 +212,7 @@ func copySpeed(dir string, amount int64) (float64, error) {
 func startReader(st *seam, c Config) (stop func() (Readers, error)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
-	var l measurement.Latencies
+	var l figuretable.Latencies
 	start := time.Now()
 	go func() {
 		src := newSource(NewRows(c.Rows), c.Seed, 5)
@@ -259,7 +259,7 @@ func (p *parent) copyOf(s Subject) (string, error) {
 }
 
 func (s *Section) checkpointTables(r Checkpoints) {
-	written := measurement.Table{
+	written := figuretable.Table{
 		Title: "Checkpoints: bytes and memory",
 		How: "mapped_private; random updates at full speed in revisions of 1000, each published, and then a " +
 			"checkpoint. Changed: pages that differ from the file, by the engine's gauge just before. Handed: what " +
@@ -270,59 +270,59 @@ func (s *Section) checkpointTables(r Checkpoints) {
 		Head: []string{"step", "seconds", "updates", "MB changed", "MB handed", "MB counted", "MB to disk",
 			"handed / changed", "counted / changed", "anonymous after, MB", "of the store"},
 	}
-	share := func(anon int64) string { return measurement.Percent(float64(anon) / float64(r.Stored)) }
-	written.Add("between checkpoints", measurement.Significant(r.Between.Took.Seconds()),
-		measurement.Count(float64(r.Between.Updates)), measurement.Megabytes(r.Between.Changed),
-		measurement.None, measurement.Megabytes(r.Between.Written), measurement.None, measurement.None, measurement.None,
-		measurement.Megabytes(r.Before), share(r.Before))
+	share := func(anon int64) string { return figuretable.Percent(float64(anon) / float64(r.Stored)) }
+	written.Add("between checkpoints", figuretable.Significant(r.Between.Took.Seconds()),
+		figuretable.Count(float64(r.Between.Updates)), figuretable.Megabytes(r.Between.Changed),
+		figuretable.None, figuretable.Megabytes(r.Between.Written), figuretable.None, figuretable.None, figuretable.None,
+		figuretable.Megabytes(r.Before), share(r.Before))
 	handed := func(c Checkpoint) float64 { return float64(c.Handed) / float64(c.Changed) }
 	counted := func(c Checkpoint) float64 { return float64(c.Written) / float64(c.Changed) }
 	disk := func(c Checkpoint) string {
 		if c.Device < 0 {
-			return measurement.None
+			return figuretable.None
 		}
-		return measurement.Megabytes(c.Device)
+		return figuretable.Megabytes(c.Device)
 	}
-	written.Add("checkpoint", measurement.Significant(r.First.Took.Seconds()), measurement.None,
-		measurement.Megabytes(r.First.Changed), measurement.Megabytes(r.First.Handed), measurement.Megabytes(r.First.Written),
-		disk(r.First), measurement.Ratio(handed(r.First)), measurement.Ratio(counted(r.First)),
-		measurement.Megabytes(r.After), share(r.After))
+	written.Add("checkpoint", figuretable.Significant(r.First.Took.Seconds()), figuretable.None,
+		figuretable.Megabytes(r.First.Changed), figuretable.Megabytes(r.First.Handed), figuretable.Megabytes(r.First.Written),
+		disk(r.First), figuretable.Ratio(handed(r.First)), figuretable.Ratio(counted(r.First)),
+		figuretable.Megabytes(r.After), share(r.After))
 	s.Targets.AtMost("KB written between checkpoints, "+growth, float64(r.Between.Written)/1e3,
 		inodes(r.Between.Grown), "KB")
 	s.Targets.AtMost("handed to the kernel by a checkpoint / changed pages", handed(r.First), 1.1, "")
 	s.Targets.AtMost("counted by the kernel / changed pages", counted(r.First), 1.1, "")
 	s.Targets.AtMost("anonymous memory after a checkpoint / store", float64(r.After)/float64(r.Stored), 0.05, "")
 
-	speed := measurement.Table{
+	speed := figuretable.Table{
 		Title: "Checkpoints: speed",
 		How: fmt.Sprintf(
 			"Checkpoints of %s MB of changed pages, in turns without and with a reader beside, each after a dd of as "+
 				"much (if=/dev/zero bs=1M conv=fdatasync) into a new file of the same disk. "+
 				"Time from the call until all is durable. Pause: how long the writer stood still. The reader takes a "+
-				"new view every 1000 gets; times include reading the clock.", measurement.Megabytes(r.Rounds[0].Changed)),
+				"new view every 1000 gets; times include reading the clock.", figuretable.Megabytes(r.Rounds[0].Changed)),
 		Head: []string{"round", "dd, MB/s", "checkpoint, MB/s", "to dd", "counted / changed", "to disk / changed",
 			"pause, ms", "reader: gets/s", "p50, µs", "p99, µs", "longest, µs"},
 	}
-	us := func(ns float64) string { return measurement.Significant(ns / 1000) }
-	speed.Add("no checkpoint", measurement.None, measurement.None, measurement.None, measurement.None, measurement.None, measurement.None,
-		measurement.Count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
+	us := func(ns float64) string { return figuretable.Significant(ns / 1000) }
+	speed.Add("no checkpoint", figuretable.None, figuretable.None, figuretable.None, figuretable.None, figuretable.None, figuretable.None,
+		figuretable.Count(r.Idle.Gets), us(r.Idle.P50), us(r.Idle.P99), us(r.Idle.Max))
 	var alone, beside, ddAlone, ddBeside []float64
 	for i, c := range r.Rounds {
-		row := []string{fmt.Sprint(i + 1), measurement.Significant(r.DD[i]), measurement.Significant(c.Speed()),
-			measurement.Percent(c.Speed() / r.DD[i]), measurement.Ratio(counted(c)),
-			measurement.Ratio(float64(c.Device) / float64(c.Changed)), measurement.Millis(c.Pause)}
+		row := []string{fmt.Sprint(i + 1), figuretable.Significant(r.DD[i]), figuretable.Significant(c.Speed()),
+			figuretable.Percent(c.Speed() / r.DD[i]), figuretable.Ratio(counted(c)),
+			figuretable.Ratio(float64(c.Device) / float64(c.Changed)), figuretable.Millis(c.Pause)}
 		if g := c.Reader; g != nil {
-			row = append(row, measurement.Count(g.Gets), us(g.P50), us(g.P99), us(g.Max))
+			row = append(row, figuretable.Count(g.Gets), us(g.P50), us(g.P99), us(g.Max))
 			beside, ddBeside = append(beside, c.Speed()), append(ddBeside, r.DD[i])
 		} else {
-			row = append(row, measurement.None, measurement.None, measurement.None, measurement.None)
+			row = append(row, figuretable.None, figuretable.None, figuretable.None, figuretable.None)
 			alone, ddAlone = append(alone, c.Speed()), append(ddAlone, r.DD[i])
 		}
 		speed.Add(row...)
 	}
 	self := func(x float64) float64 { return x }
-	dd := measurement.Median(append(ddAlone, ddBeside...), self)
-	s.Targets.AtLeast("checkpoint / dd, medians", measurement.Median(alone, self)/dd, 0.8, "")
-	s.Targets.AtLeast("checkpoint with a reader beside / dd, medians", measurement.Median(beside, self)/dd, 0.8, "")
+	dd := figuretable.Median(append(ddAlone, ddBeside...), self)
+	s.Targets.AtLeast("checkpoint / dd, medians", figuretable.Median(alone, self)/dd, 0.8, "")
+	s.Targets.AtLeast("checkpoint with a reader beside / dd, medians", figuretable.Median(beside, self)/dd, 0.8, "")
 	s.Tables = append(s.Tables, written, speed)
 }

@@ -6,7 +6,7 @@ import (
 
 	"tarn/store/engine"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // comparedSubjects lists the subjects of the sections get, update, seek, view and gc.
@@ -62,7 +62,7 @@ func (p *parent) visit() (*visits, error) {
 }
 
 // each calls row for each subject that could be measured and has what has tells.
-func (v *visits) each(t *measurement.Table, has func(Visit) bool, row func(s Subject, rounds []Visit)) {
+func (v *visits) each(t *figuretable.Table, has func(Visit) bool, row func(s Subject, rounds []Visit)) {
 	for _, s := range v.subjects {
 		rounds := v.rounds[s.Name]
 		if why := rounds[0].Skipped; why != "" {
@@ -78,7 +78,7 @@ func (p *parent) gets() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "Random get",
 		How: fmt.Sprintf(
 			"A row that exists, its number in the value checked; all rows were read before, and each LSM engine or "+
@@ -87,32 +87,32 @@ func (p *parent) gets() (*Section, error) {
 				"Medians of the means of batches of %d, whose keys are made out of the measured time; p50 and p99 of "+
 				"single gets from the view, reading the clock included. "+
 				"RSS counts mapped files, anonymous is what the kernel cannot drop.",
-			measurement.Megabytes(p.config.Cache), batchRows),
+			figuretable.Megabytes(p.config.Cache), batchRows),
 		Head: []string{"store", "writer, ns", "view, ns", "p50, ns", "p99, ns", "to pebble bare", "spread", "RSS, MB",
 			"anonymous, MB"},
 	}
 	typical := func(v Visit) float64 { return v.ViewGet.Median }
-	reference := measurement.Median(v.rounds["pebble bare"], typical)
+	reference := figuretable.Median(v.rounds["pebble bare"], typical)
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.ViewGet != nil }, func(of Subject, r []Visit) {
-		writer := measurement.None
+		writer := figuretable.None
 		if r[0].Get != nil {
-			writer = measurement.Nanos(measurement.Median(r, func(v Visit) float64 { return v.Get.Median }))
+			writer = figuretable.Nanos(figuretable.Median(r, func(v Visit) float64 { return v.Get.Median }))
 		}
-		m := measurement.Median(r, typical)
-		faster := measurement.None
+		m := figuretable.Median(r, typical)
+		faster := figuretable.None
 		if reference > 0 {
-			faster = measurement.Ratio(reference/m) + "×"
+			faster = figuretable.Ratio(reference/m) + "×"
 		}
 		if kind := r[0].Memory; kind != "" {
 			t.Notes = append(t.Notes, fmt.Sprintf("Memory of `%s`: %s.", of.Name, kind))
 		}
-		t.Add(of.Name, writer, measurement.Nanos(m),
-			measurement.Nanos(measurement.Median(r, func(v Visit) float64 { return v.ViewGet.P50 })),
-			measurement.Nanos(measurement.Median(r, func(v Visit) float64 { return v.ViewGet.P99 })),
-			faster, measurement.Percent(measurement.Spread(r, typical)),
-			measurement.Megabytes(int64(measurement.Median(r, func(v Visit) float64 { return float64(v.RSS) }))),
-			measurement.Megabytes(int64(measurement.Median(r, func(v Visit) float64 { return float64(v.Anon) }))))
+		t.Add(of.Name, writer, figuretable.Nanos(m),
+			figuretable.Nanos(figuretable.Median(r, func(v Visit) float64 { return v.ViewGet.P50 })),
+			figuretable.Nanos(figuretable.Median(r, func(v Visit) float64 { return v.ViewGet.P99 })),
+			faster, figuretable.Percent(figuretable.Spread(r, typical)),
+			figuretable.Megabytes(int64(figuretable.Median(r, func(v Visit) float64 { return float64(v.RSS) }))),
+			figuretable.Megabytes(int64(figuretable.Median(r, func(v Visit) float64 { return float64(v.Anon) }))))
 		if of.Kind == engine.Page && reference > 0 {
 			s.Targets.AtLeast("get, "+of.Name+": speed to pebble bare", reference/m, 4, "×")
 		}
@@ -123,7 +123,7 @@ func (p *parent) gets() (*Section, error) {
 	return v.with(s, t), nil
 }
 
-func (v *visits) with(s *Section, t measurement.Table) *Section {
+func (v *visits) with(s *Section, t figuretable.Table) *Section {
 	s.Tables = append(s.Tables, t)
 	for _, of := range v.subjects {
 		s.Visits = append(s.Visits, v.rounds[of.Name]...)
@@ -136,7 +136,7 @@ func (p *parent) updates() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "Random update",
 		How: fmt.Sprintf(
 			"A new value for a row that exists, undo data recorded. Session: the puts of sessions of %s updates, in "+
@@ -145,7 +145,7 @@ func (p *parent) updates() (*Section, error) {
 				"Published: revisions of %d updates, each pushed, committed and published, so that each copies its "+
 				"pages anew. An LSM engine flushes beside it when its overlay is full. Medians of batches of 1000, "+
 				"and the mean of all where it may differ. Allocations are the Go heap's, of one update.",
-			measurement.Count(float64(NewRows(p.config.Rows).sessionBatches()*batchRows)), batchRows),
+			figuretable.Count(float64(NewRows(p.config.Rows).sessionBatches()*batchRows)), batchRows),
 		Head: []string{"store", "session, ns", "allocs", "bytes", "push, ns", "bytes", "published, ns", "mean, ns",
 			"allocs", "bytes", "spread"},
 	}
@@ -153,20 +153,20 @@ func (p *parent) updates() (*Section, error) {
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.Update != nil }, func(of Subject, r []Visit) {
 		of1 := func(f func(*Update) float64) float64 {
-			return measurement.Median(r, func(v Visit) float64 { return f(v.Update) })
+			return figuretable.Median(r, func(v Visit) float64 { return f(v.Update) })
 		}
 		allocs := of1(func(u *Update) float64 { return u.Session.Allocs })
-		t.Add(of.Name, measurement.Nanos(measurement.Median(r, session)), measurement.Small(allocs),
-			measurement.Small(of1(func(u *Update) float64 { return u.Session.Bytes })),
-			measurement.Nanos(of1(func(u *Update) float64 { return u.Push.Median })),
-			measurement.Small(of1(func(u *Update) float64 { return u.Push.Bytes })),
-			measurement.Nanos(of1(func(u *Update) float64 { return u.Published.Median })),
-			measurement.Nanos(of1(func(u *Update) float64 { return u.Published.Mean })),
-			measurement.Small(of1(func(u *Update) float64 { return u.Published.Allocs })),
-			measurement.Small(of1(func(u *Update) float64 { return u.Published.Bytes })),
-			measurement.Percent(measurement.Spread(r, session)))
+		t.Add(of.Name, figuretable.Nanos(figuretable.Median(r, session)), figuretable.Small(allocs),
+			figuretable.Small(of1(func(u *Update) float64 { return u.Session.Bytes })),
+			figuretable.Nanos(of1(func(u *Update) float64 { return u.Push.Median })),
+			figuretable.Small(of1(func(u *Update) float64 { return u.Push.Bytes })),
+			figuretable.Nanos(of1(func(u *Update) float64 { return u.Published.Median })),
+			figuretable.Nanos(of1(func(u *Update) float64 { return u.Published.Mean })),
+			figuretable.Small(of1(func(u *Update) float64 { return u.Published.Allocs })),
+			figuretable.Small(of1(func(u *Update) float64 { return u.Published.Bytes })),
+			figuretable.Percent(figuretable.Spread(r, session)))
 		if of.Kind == engine.Page {
-			s.Targets.AtMost("update, "+of.Name, measurement.Median(r, session)/1000, 1.5, "µs")
+			s.Targets.AtMost("update, "+of.Name, figuretable.Median(r, session)/1000, 1.5, "µs")
 			s.Targets.AtMost("allocations of an update, "+of.Name, allocs, 0.001, "")
 		}
 	})
@@ -178,7 +178,7 @@ func (p *parent) seeks() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "Seek and 100 steps forward",
 		How: "From a random row, through a cursor that stays open, in a view (for a library, its snapshot or " +
 			"transaction). Steps: the last row's value checked; read: every key and value taken, every value " +
@@ -188,13 +188,13 @@ func (p *parent) seeks() (*Section, error) {
 	bare := func(v Visit) float64 { return v.Seek.Steps }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.Seek != nil }, func(of Subject, r []Visit) {
-		t.Add(of.Name, measurement.Significant(measurement.Median(r, bare)/1000),
-			measurement.Significant(measurement.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000),
-			measurement.Percent(measurement.Spread(r, bare)))
+		t.Add(of.Name, figuretable.Significant(figuretable.Median(r, bare)/1000),
+			figuretable.Significant(figuretable.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000),
+			figuretable.Percent(figuretable.Spread(r, bare)))
 		if of.Kind == engine.Page {
-			s.Targets.AtMost("seek and 100 steps, "+of.Name, measurement.Median(r, bare)/1000, 6, "µs")
+			s.Targets.AtMost("seek and 100 steps, "+of.Name, figuretable.Median(r, bare)/1000, 6, "µs")
 			s.Targets.AtMost("seek and 100 rows read, "+of.Name,
-				measurement.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000, 6, "µs")
+				figuretable.Median(r, func(v Visit) float64 { return v.Seek.Read })/1000, 6, "µs")
 		}
 	})
 	return v.with(s, t), nil
@@ -205,7 +205,7 @@ func (p *parent) views() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "View",
 		How:   "Taking and closing one, while nothing changes. Medians of the means of batches.",
 		Head:  []string{"store", "ns", "spread"},
@@ -213,8 +213,8 @@ func (p *parent) views() (*Section, error) {
 	typical := func(v Visit) float64 { return v.View.Median }
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.View != nil }, func(of Subject, r []Visit) {
-		t.Add(of.Name, measurement.Nanos(measurement.Median(r, typical)), measurement.Percent(measurement.Spread(r, typical)))
-		s.Targets.AtMost("view, "+of.Name, measurement.Median(r, typical)/1000, 2, "µs")
+		t.Add(of.Name, figuretable.Nanos(figuretable.Median(r, typical)), figuretable.Percent(figuretable.Spread(r, typical)))
+		s.Targets.AtMost("view, "+of.Name, figuretable.Median(r, typical)/1000, 2, "µs")
 	})
 	return v.with(s, t), nil
 }
@@ -224,7 +224,7 @@ func (p *parent) collections() (*Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "Garbage collection",
 		How: "runtime.GC() in a process that does nothing else: before the store is opened, and after all of its " +
 			"rows were read. The least of 25, and the median of the rounds.",
@@ -232,9 +232,9 @@ func (p *parent) collections() (*Section, error) {
 	}
 	s := &Section{}
 	v.each(&t, func(v Visit) bool { return v.GC != nil }, func(of Subject, r []Visit) {
-		without := measurement.MedianTime(r, func(v Visit) time.Duration { return v.GC.Without })
-		with := measurement.MedianTime(r, func(v Visit) time.Duration { return v.GC.With })
-		t.Add(of.Name, measurement.Micros(without), measurement.Micros(with), measurement.Micros(with-without))
+		without := figuretable.MedianTime(r, func(v Visit) time.Duration { return v.GC.Without })
+		with := figuretable.MedianTime(r, func(v Visit) time.Duration { return v.GC.With })
+		t.Add(of.Name, figuretable.Micros(without), figuretable.Micros(with), figuretable.Micros(with-without))
 		if of.Kind == engine.Page {
 			s.Targets.AtMost("GC time added, "+of.Name, float64(with-without)/1e3, 100, "µs")
 		}

@@ -8,7 +8,7 @@ import (
 
 	"tarn/store/engine"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Hot is what rows cost that change at every revision.
@@ -89,22 +89,22 @@ func (p *parent) hotRows() (*Section, error) {
 		}
 	}
 	once := float64(p.config.HotFlushes * batchRows * (KeySize + ValueSize))
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "Rows that change at every revision",
 		How: fmt.Sprintf(
 			"The same %s rows are changed in each of %s revisions; everything is made durable %d times in that time, "+
 				"evenly spread (engine: checkpoint; library: sync of its log). Written: /proc/self/io write_bytes. "+
 				"Once a flush would be %s MB. %s MB of memory each.",
-			measurement.Count(batchRows), measurement.Count(float64(p.config.HotFlushes*hotEvery)), p.config.HotFlushes,
-			measurement.Significant(once/1e6), measurement.Megabytes(hotMemory)),
+			figuretable.Count(batchRows), figuretable.Count(float64(p.config.HotFlushes*hotEvery)), p.config.HotFlushes,
+			figuretable.Significant(once/1e6), figuretable.Megabytes(hotMemory)),
 		Head: []string{"store", "MB changed", "MB written", "written / changed", "times written a flush",
 			"revisions/s"},
 	}
 	for _, h := range s.Hot {
 		times := float64(h.Written) / once
-		t.Add(h.Subject, measurement.Megabytes(h.Changed), measurement.Megabytes(h.Written),
-			measurement.Ratio(float64(h.Written)/float64(h.Changed)), measurement.Ratio(times),
-			measurement.Count(float64(h.Revisions)/h.Took.Seconds()))
+		t.Add(h.Subject, figuretable.Megabytes(h.Changed), figuretable.Megabytes(h.Written),
+			figuretable.Ratio(float64(h.Written)/float64(h.Changed)), figuretable.Ratio(times),
+			figuretable.Count(float64(h.Revisions)/h.Took.Seconds()))
 	}
 	s.Tables = append(s.Tables, t)
 	return s, nil

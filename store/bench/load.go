@@ -9,7 +9,7 @@ import (
 	"tarn/store/engine"
 	"tarn/store/page"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // loadTask says what to load.
@@ -166,11 +166,11 @@ func (p *parent) loads() (*Section, error) {
 			all = append(all, p.loaded[d])
 		}
 	}
-	return &Section{Loads: all, Tables: []measurement.Table{loadTable(all)}}, nil
+	return &Section{Loads: all, Tables: []figuretable.Table{loadTable(all)}}, nil
 }
 
-func loadTable(all []Load) measurement.Table {
-	t := measurement.Table{
+func loadTable(all []Load) figuretable.Table {
+	t := figuretable.Table{
 		Title: "Loading",
 		How: "The data set of the sections below, loaded once and made durable at the end, no undo data. Written " +
 			"is /proc/self/io write_bytes of the loading process, compactions that follow and the closing of the " +
@@ -183,8 +183,8 @@ func loadTable(all []Load) measurement.Table {
 			order = "random"
 		}
 		payload := float64(l.Rows) * (KeySize + ValueSize)
-		t.Add(name, order, measurement.Count(l.RowsPerSecond()), measurement.Megabytes(l.Written), measurement.Megabytes(l.Disk),
-			measurement.Ratio(float64(l.Written)/payload))
+		t.Add(name, order, figuretable.Count(l.RowsPerSecond()), figuretable.Megabytes(l.Written), figuretable.Megabytes(l.Disk),
+			figuretable.Ratio(float64(l.Written)/payload))
 	}
 	return t
 }

@@ -10,7 +10,7 @@ import (
 	"tarn/store/engine"
 	"tarn/store/page"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Opening is how long a store takes to open.
@@ -140,9 +140,9 @@ func (p *parent) openingsOf(k engine.Kind, dir string) ([]Opening, error) {
 		}
 		o := warm[0]
 		if o.Skipped == "" {
-			o.Warm = measurement.MedianTime(warm, func(o Opening) time.Duration { return o.Warm })
-			o.Cold = measurement.MedianTime(cold, func(o Opening) time.Duration { return o.Cold })
-			o.FirstGet = measurement.MedianTime(cold, func(o Opening) time.Duration { return o.FirstGet })
+			o.Warm = figuretable.MedianTime(warm, func(o Opening) time.Duration { return o.Warm })
+			o.Cold = figuretable.MedianTime(cold, func(o Opening) time.Duration { return o.Cold })
+			o.FirstGet = figuretable.MedianTime(cold, func(o Opening) time.Duration { return o.FirstGet })
 		}
 		all = append(all, o)
 	}
@@ -150,22 +150,22 @@ func (p *parent) openingsOf(k engine.Kind, dir string) ([]Opening, error) {
 }
 
 func (s *Section) openingTables(rows int) {
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "Opening",
 		How: fmt.Sprintf(
 			"A store of %s rows, loaded in the order of keys until the page store had the size asked for. Warm: its "+
 				"files in the page cache; cold: evicted from it before (posix_fadvise). Medians, a process for each opening.",
-			measurement.Count(float64(rows))),
+			figuretable.Count(float64(rows))),
 		Head: []string{"store", "MB on disk", "warm, ms", "cold, ms", "first get after cold, ms"},
 	}
 	for _, o := range s.Openings {
 		if o.Skipped != "" {
-			t.Add(o.Subject, measurement.Megabytes(o.Disk), "not here", "not here", "not here")
+			t.Add(o.Subject, figuretable.Megabytes(o.Disk), "not here", "not here", "not here")
 			t.Notes = append(t.Notes, o.Subject+": "+o.Skipped)
 			continue
 		}
-		t.Add(o.Subject, measurement.Megabytes(o.Disk), measurement.Millis(o.Warm), measurement.Millis(o.Cold),
-			measurement.Millis(o.FirstGet))
+		t.Add(o.Subject, figuretable.Megabytes(o.Disk), figuretable.Millis(o.Warm), figuretable.Millis(o.Cold),
+			figuretable.Millis(o.FirstGet))
 	}
 	s.Tables = append(s.Tables, t)
 	for _, o := range s.Openings {

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // task is what a child process is asked to do.
@@ -145,5 +145,5 @@ func call[T any](p *parent, t task) (T, error) {
 	if !p.config.Rest {
 		return result, nil
 	}
-	return result, measurement.FlushDisk(p.config.Dir)
+	return result, figuretable.FlushDisk(p.config.Dir)
 }

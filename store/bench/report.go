@@ -7,13 +7,13 @@ import (
 	"runtime/debug"
 	"time"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Report is everything that a run measured.
 type Report struct {
 	Config   Config
-	Machine  measurement.Machine
+	Machine  figuretable.Machine
 	Started  time.Time
 	Took     time.Duration
 	Sections []Section
@@ -24,8 +24,8 @@ type Section struct {
 	Name    string
 	Took    time.Duration
 	Others  float64 // share of the processors that other processes and the kernel's own threads used
-	Tables  []measurement.Table
-	Targets measurement.Targets
+	Tables  []figuretable.Table
+	Targets figuretable.Targets
 
 	Loads       []Load       `json:",omitempty"`
 	Visits      []Visit      `json:",omitempty"`
@@ -74,7 +74,7 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 		return err
 	}
 	for _, s := range r.Sections {
-		if err := measurement.WriteSection(w, s.Name, s.Took, s.Others, s.Tables, s.Targets); err != nil {
+		if err := figuretable.WriteSection(w, s.Name, s.Took, s.Others, s.Tables, s.Targets); err != nil {
 			return err
 		}
 	}
@@ -98,8 +98,8 @@ func (r *Report) writeHead(w io.Writer) error {
 - started %s, took %s; load averages at the start: %s
 - %d rounds of %s a measurement, medians; reading the clock takes %.0f ns
 
-`, measurement.Count(float64(c.Rows)), KeySize, ValueSize,
-		m.CPU, m.CPUs, measurement.Megabytes(m.RAM), m.Kernel, m.HugePages, m.Disk,
+`, figuretable.Count(float64(c.Rows)), KeySize, ValueSize,
+		m.CPU, m.CPUs, figuretable.Megabytes(m.RAM), m.Kernel, m.HugePages, m.Disk,
 		runtime.Version(), cgo,
 		r.Started.UTC().Format(time.DateTime+" UTC"), r.Took.Round(time.Second), m.Load,
 		c.Rounds, c.Time, m.ClockNanos)

@@ -11,7 +11,7 @@ import (
 
 	"tarn/store/engine"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Sustained is a long run of reads, with or without writes beside them.
@@ -97,9 +97,9 @@ func (r *Sustained) account(st subject, c Config, before int64) error {
 
 // readAll gets random rows on all readers. Each takes a new view after as many
 // gets as a request may make.
-func readAll(st subject, c Config, d time.Duration) (*measurement.Latencies, error) {
+func readAll(st subject, c Config, d time.Duration) (*figuretable.Latencies, error) {
 	var (
-		all  measurement.Latencies
+		all  figuretable.Latencies
 		errs [sustainReaders]error
 		mu   sync.Mutex
 		wg   sync.WaitGroup
@@ -107,7 +107,7 @@ func readAll(st subject, c Config, d time.Duration) (*measurement.Latencies, err
 	end := time.Now().Add(d)
 	for i := range sustainReaders {
 		wg.Go(func() {
-			var l measurement.Latencies
+			var l figuretable.Latencies
 			src := newSource(NewRows(c.Rows), c.Seed, uint64(10+i))
 			for errs[i] == nil && time.Now().Before(end) {
 				errs[i] = request(st, src.random(src.n), &l)
@@ -122,7 +122,7 @@ func readAll(st subject, c Config, d time.Duration) (*measurement.Latencies, err
 }
 
 // request reads a batch of rows from one view.
-func request(st subject, b *batch, l *measurement.Latencies) (err error) {
+func request(st subject, b *batch, l *figuretable.Latencies) (err error) {
 	r, err := st.Reader()
 	if err != nil {
 		return err
@@ -223,11 +223,11 @@ func (p *parent) copyFolder(from, to string) error {
 	if !p.config.Rest {
 		return nil
 	}
-	return measurement.FlushDisk(to)
+	return figuretable.FlushDisk(to)
 }
 
 func (s *Section) sustainedTable(c Config) {
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "LSM engines: reads, and reads beside writes",
 		How: fmt.Sprintf(
 			"%s s each, %d readers of random rows that take a new view every %d gets; beside them nothing, or %s "+
@@ -239,21 +239,21 @@ func (s *Section) sustainedTable(c Config) {
 				"Written: /proc/self/io write_bytes of the process in that time; settling: what was written "+
 				"afterwards, until every change was durable (library: sync of the log; engine: flush) and "+
 				"compactions had come to rest.",
-			measurement.Significant(c.Sustain.Seconds()), sustainReaders, batchRows,
-			measurement.Significant(float64(c.Rate)/1e6), batchRows, undoable, measurement.Megabytes(c.Memory)),
+			figuretable.Significant(c.Sustain.Seconds()), sustainReaders, batchRows,
+			figuretable.Significant(float64(c.Rate)/1e6), batchRows, undoable, figuretable.Megabytes(c.Memory)),
 		Head: []string{"store", "beside", "gets/s", "p50, µs", "p99, µs", "MB changed", "MB written", "settling, MB",
 			"written / changed", "RSS, MB"},
 	}
 	by := map[string]Sustained{}
 	for _, r := range s.Sustained {
-		beside, changed, settling, amplification := "nothing", measurement.None, measurement.None, measurement.None
+		beside, changed, settling, amplification := "nothing", figuretable.None, figuretable.None, figuretable.None
 		if r.Writes {
-			beside, changed, settling = "writes", measurement.Megabytes(r.Changed), measurement.Megabytes(r.Settling)
-			amplification = measurement.Ratio(float64(r.Written+r.Settling) / float64(max(r.Changed, 1)))
+			beside, changed, settling = "writes", figuretable.Megabytes(r.Changed), figuretable.Megabytes(r.Settling)
+			amplification = figuretable.Ratio(float64(r.Written+r.Settling) / float64(max(r.Changed, 1)))
 		}
-		t.Add(r.Subject, beside, measurement.Count(r.Gets), measurement.Significant(r.P50/1000),
-			measurement.Significant(r.P99/1000),
-			changed, measurement.Megabytes(r.Written), settling, amplification, measurement.Megabytes(r.RSS))
+		t.Add(r.Subject, beside, figuretable.Count(r.Gets), figuretable.Significant(r.P50/1000),
+			figuretable.Significant(r.P99/1000),
+			changed, figuretable.Megabytes(r.Written), settling, amplification, figuretable.Megabytes(r.RSS))
 		by[r.Subject+beside] = r
 	}
 	s.Tables = append(s.Tables, t)

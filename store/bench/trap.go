@@ -12,7 +12,7 @@ import (
 
 	"tarn/store/engine"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Trap is what random updates at a steady rate make the kernel write.
@@ -67,14 +67,14 @@ func (t task) trap(s Subject) (_ *Trap, err error) {
 func (r *Trap) run(
 	dir string, d time.Duration, rate int, change func(n int) error, due func(time.Duration) error,
 ) error {
-	if err := measurement.FlushDisk(dir); err != nil {
+	if err := figuretable.FlushDisk(dir); err != nil {
 		return err
 	}
 	before, err := fileWrites()
 	if err != nil {
 		return err
 	}
-	device := measurement.DeviceWrites(dir)
+	device := figuretable.DeviceWrites(dir)
 	start := time.Now()
 	ticks := max(int(d/trapTick), 1)
 	for i := range ticks {
@@ -95,11 +95,11 @@ func (r *Trap) run(
 		return err
 	}
 	r.Written = after - before
-	if err := measurement.FlushDisk(dir); err != nil { // what is under way to the disk
+	if err := figuretable.FlushDisk(dir); err != nil { // what is under way to the disk
 		return err
 	}
 	if r.Device = -1; device >= 0 {
-		r.Device = measurement.DeviceWrites(dir) - device
+		r.Device = figuretable.DeviceWrites(dir) - device
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (p *parent) traps() (*Section, error) {
 }
 
 func (s *Section) trapTable(c Config) {
-	t := measurement.Table{
+	t := figuretable.Table{
 		Title: "Random updates at a steady rate",
 		How: fmt.Sprintf(
 			"%s updates of random rows a second, a published revision every %s s, a checkpoint every %s s. Written: "+
@@ -179,26 +179,26 @@ func (s *Section) trapTable(c Config) {
 				"kernel's write-back after the end included; others' writes count too. "+
 				"The last row is no store: 8 bytes at random places of a file as large, in a plain MAP_SHARED "+
 				"mapping, the pages read in as the kernel likes.",
-			measurement.Count(float64(c.TrapRate)), measurement.Significant(trapTick.Seconds()),
-			measurement.Significant(c.TrapEvery.Seconds())),
+			figuretable.Count(float64(c.TrapRate)), figuretable.Significant(trapTick.Seconds()),
+			figuretable.Significant(c.TrapEvery.Seconds())),
 		Head: []string{"store", "seconds", "updates", "checkpoints", "MB written", "between checkpoints, MB",
 			"bytes written / update", "disk, MB", "disk, MB/s"},
 	}
 	for _, r := range s.Traps {
-		between, disk, rate := measurement.None, measurement.None, measurement.None
+		between, disk, rate := figuretable.None, figuretable.None, figuretable.None
 		if r.Between >= 0 {
-			between = measurement.Megabytes(r.Between)
+			between = figuretable.Megabytes(r.Between)
 		}
 		if r.Device >= 0 {
-			disk, rate = measurement.Megabytes(r.Device), measurement.Significant(float64(r.Device)/1e6/r.Took.Seconds())
+			disk, rate = figuretable.Megabytes(r.Device), figuretable.Significant(float64(r.Device)/1e6/r.Took.Seconds())
 		}
-		checkpoints := measurement.None
+		checkpoints := figuretable.None
 		if r.Checkpoints > 0 {
 			checkpoints = fmt.Sprint(r.Checkpoints)
 		}
-		t.Add(r.Subject, measurement.Significant(r.Took.Seconds()), measurement.Count(float64(r.Updates)), checkpoints,
-			measurement.Megabytes(r.Written), between,
-			measurement.Count(float64(r.Written)/float64(r.Updates)), disk, rate)
+		t.Add(r.Subject, figuretable.Significant(r.Took.Seconds()), figuretable.Count(float64(r.Updates)), checkpoints,
+			figuretable.Megabytes(r.Written), between,
+			figuretable.Count(float64(r.Written)/float64(r.Updates)), disk, rate)
 		if r.Subject == "mapped_private" {
 			s.Targets.AtMost("KB written between checkpoints at this rate, "+growth, float64(r.Between)/1e3,
 				inodes(r.Grown), "KB")

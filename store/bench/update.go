@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"time"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // Update is the speed of putting a new value at a random row that exists, and
@@ -142,7 +142,7 @@ type meter struct {
 	took          time.Duration
 	n             int
 	batch         int
-	batches       measurement.Latencies
+	batches       figuretable.Latencies
 	allocs, bytes uint64
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"tarn/store"
 
-	"tarn/internal/measurement"
+	"tarn/internal/figuretable"
 )
 
 // visitTask names the measurements of a visit.
@@ -181,7 +181,7 @@ func measureGet(r reader, src *source, d time.Duration) (*Get, error) {
 		m.add(time.Since(start), batchRows)
 	}
 	g.Median, g.Mean = m.median(), m.mean()
-	var l measurement.Latencies
+	var l figuretable.Latencies
 	for start := time.Now(); time.Since(start) < d; {
 		if err := timeGets(r, src.random(src.n), &l); err != nil {
 			return nil, err
@@ -192,7 +192,7 @@ func measureGet(r reader, src *source, d time.Duration) (*Get, error) {
 }
 
 // timeGets gets the rows of a batch and notes how long each took.
-func timeGets(r reader, b *batch, l *measurement.Latencies) error {
+func timeGets(r reader, b *batch, l *figuretable.Latencies) error {
 	last := time.Now()
 	for i := range b.rows {
 		v, err := r.Get(b.keys[i][:])

@@ -21,7 +21,7 @@ type (
 
 func (s state) clone() state { return state{maps.Clone(s[0]), maps.Clone(s[1])} }
 
-// trial is random work on one store of a sandbox, beside a model.
+// trial is random work on one store of an overlay, beside a model.
 type trial struct {
 	t         *testing.T
 	r         *rand.Rand
@@ -62,7 +62,7 @@ func (w *trial) refused(err error) bool {
 
 func (w *trial) key() string { return fmt.Sprintf("k%02d", w.r.IntN(30)) }
 
-// value is short, empty or long: a few long ones fill the sandbox.
+// value is short, empty or long: a few long ones fill the overlay.
 func (w *trial) value() string {
 	size := []int{0, 3, 200, 5000, 60_000}[w.r.IntN(5)]
 	return string(bytes.Repeat([]byte{byte('a' + w.r.IntN(26))}, size))
@@ -216,9 +216,9 @@ func (w *trial) all() {
 	}
 }
 
-// A store on a sandbox, whatever is done to it, is the view with its own changes, also where
+// A store on an overlay, whatever is done to it, is the view with its own changes, also where
 // memory ends: a change that does not fit changes nothing, taking back always fits, cursors
-// stay where they are, and the next store finds the sandbox empty.
+// stay where they are, and the next store finds the overlay empty.
 func TestASandboxThatIsFilledKeepsItsRows(t *testing.T) {
 	r := seeded.Random(t, 2)
 	base, first := newBase(t)
@@ -245,7 +245,7 @@ func TestASandboxThatIsFilledKeepsItsRows(t *testing.T) {
 		full += w.full
 	}
 	if full == 0 {
-		t.Error("the sandbox was never full")
+		t.Error("the overlay was never full")
 	}
 	w.now = below
 	w.all()

@@ -28,12 +28,12 @@ type Sandbox struct {
 	used   bool // rows may be left from the store before
 }
 
-// New makes a sandbox that holds changes of about limit bytes, and as much again of
+// New makes an overlay that holds changes of about limit bytes, and as much again of
 // what it takes to undo them; more are refused with store.FullError.
 func New(limit int64) (*Sandbox, error) {
 	rows, err := page.OpenVolatile(limit)
 	if err != nil {
-		return nil, fmt.Errorf("make a sandbox: %w", err)
+		return nil, fmt.Errorf("make an overlay: %w", err)
 	}
 	return &Sandbox{rows: rows, limit: limit}, nil
 }
@@ -41,11 +41,11 @@ func New(limit int64) (*Sandbox, error) {
 // Close frees the memory.
 func (b *Sandbox) Close() error { return b.rows.Close() }
 
-// clear makes the sandbox empty.
+// clear makes the overlay empty.
 func (b *Sandbox) clear() error {
 	for t := range b.tables {
 		if err := b.clearTable(t + 1); err != nil {
-			return fmt.Errorf("clear a sandbox: %w", err)
+			return fmt.Errorf("clear an overlay: %w", err)
 		}
 	}
 	b.used = false
@@ -58,7 +58,7 @@ func (b *Sandbox) clearTable(t store.Table) error {
 		return err
 	}
 	for c.First() {
-		// Taking back has room where a full sandbox has none for a change.
+		// Taking back has room where a full overlay has none for a change.
 		if err := b.rows.Restore(t, bytes.Clone(c.Key()), nil, false); err != nil {
 			return errors.Join(err, c.Close())
 		}
@@ -67,7 +67,7 @@ func (b *Sandbox) clearTable(t store.Table) error {
 }
 
 // Open makes a store whose state is the view's, until it is closed; the view stays
-// the caller's, who closes it afterwards. There is one store on a sandbox at a time. Its
+// the caller's, who closes it afterwards. There is one store on an overlay at a time. Its
 // revisions can be finished and undone; views of it, checkpoints and new tables are
 // refused with store.ErrReadOnly.
 func (b *Sandbox) Open(v store.View) (store.Store, error) {
@@ -80,7 +80,7 @@ func (b *Sandbox) Open(v store.View) (store.Store, error) {
 	for b.tables < store.Table(len(e.tables)) {
 		made, err := b.rows.CreateTable(strconv.Itoa(int(b.tables) + 1))
 		if err != nil {
-			return nil, fmt.Errorf("make a table of a sandbox: %w", err)
+			return nil, fmt.Errorf("make a table of an overlay: %w", err)
 		}
 		b.tables = made
 	}
@@ -100,7 +100,7 @@ func (e *engine) Get(t store.Table, key []byte) ([]byte, error) {
 	case errors.Is(err, store.ErrNotFound):
 		return e.view.Get(t, key)
 	case err != nil:
-		return nil, fmt.Errorf("read a sandbox: %w", err)
+		return nil, fmt.Errorf("read an overlay: %w", err)
 	case row[0] == mergecursor.Tombstone:
 		return nil, store.ErrNotFound
 	}
@@ -136,7 +136,7 @@ func (e *engine) set(t store.Table, key, value []byte, mark byte, undo *store.Jo
 	at := 0
 	if undo != nil {
 		if at = undo.Len(); int64(at+len(key)+len(old)) > e.box.limit {
-			return &store.FullError{Path: "sandbox", Of: store.RoomInMemory, Need: int64(len(key) + len(old)),
+			return &store.FullError{Path: "overlay", Of: store.RoomInMemory, Need: int64(len(key) + len(old)),
 				Free: max(e.box.limit-int64(at), 0), Limit: e.box.limit}
 		}
 		undo.Record(t, key, old, !missing)
@@ -152,7 +152,7 @@ func (e *engine) set(t store.Table, key, value []byte, mark byte, undo *store.Jo
 	return nil
 }
 
-// row is how a row lies in the sandbox, until the next call.
+// row is how a row lies in the overlay, until the next call.
 func (b *Sandbox) row(value []byte, mark byte) []byte {
 	if cap(b.buf) > 1<<20 {
 		b.buf = nil
@@ -162,7 +162,7 @@ func (b *Sandbox) row(value []byte, mark byte) []byte {
 }
 
 // Restore implements store.Engine. A row that is again what the view shows leaves the
-// sandbox, so that work which is undone takes no room.
+// overlay, so that work which is undone takes no room.
 func (e *engine) Restore(t store.Table, key, old []byte, existed bool) error {
 	below, err := e.view.Get(t, key)
 	if existed && err == nil && bytes.Equal(below, old) || !existed && errors.Is(err, store.ErrNotFound) {

@@ -77,7 +77,7 @@ func view(t *testing.T, s store.Store) store.View {
 	return v
 }
 
-// Random work on one sandbox, store after store, against a map; the store below goes on
+// Random work on one overlay, store after store, against a map; the store below goes on
 // and never shows any of it.
 func TestASandboxIsTheViewWithItsOwnChanges(t *testing.T) {
 	r := seeded.Random(t, 1)
@@ -202,7 +202,7 @@ func TestASandboxHasItsLimit(t *testing.T) {
 	}
 }
 
-// Work that fills a sandbox, however it ends, leaves it as good as new.
+// Work that fills an overlay, however it ends, leaves it as good as new.
 func TestAFilledSandboxServesTheNext(t *testing.T) {
 	base, table := newBase(t)
 	if err := base.Publish(); err != nil {
@@ -294,7 +294,7 @@ func TestWhatIsUndoneLeavesTheSandbox(t *testing.T) {
 	}
 }
 
-// A row that is changed again and again in a sandbox takes its room once, as it does in
+// A row that is changed again and again in an overlay takes its room once, as it does in
 // the store below.
 func TestARowChangedOftenFitsASandbox(t *testing.T) {
 	base, table := newBase(t)
@@ -345,7 +345,7 @@ func (c *unreadableCursor) Value() []byte {
 func (c *unreadableCursor) Valid() bool { return c.err == nil && c.Cursor.Valid() }
 func (c *unreadableCursor) Err() error  { return c.err }
 
-// A value that the view cannot read is an error of the sandbox, not an empty value.
+// A value that the view cannot read is an error of the overlay, not an empty value.
 func TestAValueThatCannotBeReadIsNoEmptyValue(t *testing.T) {
 	base, table := newBase(t)
 	if err := base.Put(table, []byte("row"), []byte("value")); err != nil {

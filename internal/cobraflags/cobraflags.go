@@ -1,6 +1,6 @@
-// Package docflags tells cobra of the options of a command that reads its line itself, so
+// Package cobraflags tells cobra of the options of a command that reads its line itself, so
 // that manual pages and completions know them. It never parses one.
-package docflags
+package cobraflags
 
 import (
 	"errors"

@@ -1,8 +1,8 @@
-// Package programspec reads what `--on` names: programs, each in one of its modes, and says
+// Package subjectflag reads what `--on` names: programs, each in one of its modes, and says
 // which protocol they speak.
 //
 // It owns the notation. It starts nothing.
-package programspec
+package subjectflag
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
-// Package measurement writes what was measured: tables in Markdown, numbers to their
+// Package figuretable writes what was measured: tables in Markdown, numbers to their
 // significant digits, targets, and the machine that it was measured on. It measures
 // nothing but what the kernel counts of the whole machine, and keeps nothing.
-package measurement
+package figuretable
 
 import (
 	"fmt"

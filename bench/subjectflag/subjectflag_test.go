@@ -1,4 +1,4 @@
-package programspec
+package subjectflag
 
 import (
 	"os"

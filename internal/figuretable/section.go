@@ -1,4 +1,4 @@
-package measurement
+package figuretable
 
 import (
 	"encoding/json"
