@@ -188,7 +188,7 @@ func (x *Index) findIn(key []byte, from, to uint64, each func(number uint64, val
 
 // take opens the runs that may have entries from one number to another, before a merge can
 // remove them, and finds what memory has of these.
-func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handle, last chain, err error) {
+func (x *Index) take(key []byte, from, to uint64) (runs []*run, handles []*handle, last found, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, r := range x.runs {

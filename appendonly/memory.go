@@ -116,8 +116,8 @@ func (m *memory) cut(number uint64) (given int64) {
 }
 
 // find returns the postings of a key from one number to another, both included.
-func (m *memory) find(key []byte, from, to uint64) chain {
-	f := chain{postings: postings{chunks: m.kept.chunks}, key: key,
+func (m *memory) find(key []byte, from, to uint64) found {
+	f := found{postings: postings{chunks: m.kept.chunks}, key: key,
 		newest: m.kept.back(m.newest[maphash.Bytes(m.seed, key)], to)}
 	if from > 0 && f.newest != 0 {
 		if before := m.kept.back(f.newest, from-1); before == f.newest {
@@ -130,8 +130,8 @@ func (m *memory) find(key []byte, from, to uint64) chain {
 	return f
 }
 
-// chain is a part of the postings with one hash, linked from the newest back.
-type chain struct {
+// found is a part of the postings with one hash, linked from the newest back.
+type found struct {
 	postings
 	key    []byte
 	newest place  // 0: none
@@ -140,7 +140,7 @@ type chain struct {
 
 // each calls fn for the postings of the key, ascending, until it returns false. It needs no lock, and costs
 // what it calls fn for and a little more.
-func (f *chain) each(fn func(number uint64, value []byte) bool) bool {
+func (f *found) each(fn func(number uint64, value []byte) bool) bool {
 	if f.newest == 0 {
 		return true
 	}

@@ -104,9 +104,9 @@ func compareMemory(t *testing.T, m *memory, model map[string][]posting, taken in
 }
 
 // all returns the first postings that were found, at most so many.
-func all(found *chain, most int) (list []posting) {
-	found.each(func(number uint64, value []byte) bool {
-		list = append(list, posting{found.key, number, value})
+func all(of *found, most int) (list []posting) {
+	of.each(func(number uint64, value []byte) bool {
+		list = append(list, posting{of.key, number, value})
 		return len(list) < most
 	})
 	return list
