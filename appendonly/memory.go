@@ -172,13 +172,11 @@ func (c postings) jump(before place) (jump place, depth uint32) {
 		return 0, 0
 	}
 	_, first, at := c.links(before)
-	if first != 0 {
-		_, second, middle := c.links(first)
-		last := uint32(0)
-		if second != 0 {
-			_, _, last = c.links(second)
-		}
-		if second != 0 && at-middle == middle-last {
+	if first == 0 {
+		return before, at + 1
+	}
+	if _, second, middle := c.links(first); second != 0 {
+		if _, _, last := c.links(second); at-middle == middle-last {
 			return second, at + 1
 		}
 	}

@@ -47,12 +47,9 @@ func (l *lone) sum(m *Recoverer, g *Search, inverse *fr.Element) {
 
 // begin begins the sum with a point, on the curve on which scale is one.
 func (l *lone) begin(p *point) {
-	var power element
-	multiply(&power, &l.scale, &l.scale)
-	multiply(&l.s.x, &p.x, &power)
-	multiply(&power, &power, &l.scale)
-	multiply(&l.s.y, &p.y, &power)
-	l.s.z = one()
+	first := *p
+	first.rescale(&l.scale)
+	l.s = jacobian{first.x, first.y, one()}
 }
 
 // addR adds the products of both halves of a scalar with R, whose digits come the highest first.
@@ -110,11 +107,7 @@ func (l *lone) prepare() {
 		p, to := &l.multiples[i], &l.of[0][i]
 		*to = point{p.x, p.y}
 		if i < laneMultiples-1 {
-			var power element
-			multiply(&power, &l.scale, &l.scale)
-			multiply(&to.x, &to.x, &power)
-			multiply(&power, &power, &l.scale)
-			multiply(&to.y, &to.y, &power)
+			to.rescale(&l.scale)
 		}
 		l.of[1][i] = *to
 		endomorphism(&l.of[1][i])

@@ -33,6 +33,16 @@ func (p *point) lift(x *element, parity byte) bool {
 	return ok
 }
 
+// rescale replaces (x, y) by (x d^2, y d^3): the same point on another of the curves that are alike, or
+// one of coordinates whose z has the inverse d.
+func (p *point) rescale(d *element) {
+	var power element
+	multiply(&power, d, d)
+	multiply(&p.x, &p.x, &power)
+	multiply(&power, &power, d)
+	multiply(&p.y, &p.y, &power)
+}
+
 // endomorphism replaces a point by lambda times it.
 func endomorphism(p *point) { multiply(&p.x, &p.x, &beta) }
 

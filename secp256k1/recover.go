@@ -135,14 +135,11 @@ func (m *Recoverer) sumEach(list []Search, inverses []fr.Element) {
 
 // finish writes a key down; inverse is that of z.
 func (e *end) finish(inverse *element, g *Search) {
-	var square element
-	multiply(&square, inverse, inverse)
-	multiply(&e.x, &e.x, &square)
-	multiply(&square, &square, inverse)
-	multiply(&e.y, &e.y, &square)
+	p := point{e.x, e.y}
+	p.rescale(inverse)
 	for i := range 4 {
-		binary.BigEndian.PutUint64(g.Key[24-8*i:], e.x[i])
-		binary.BigEndian.PutUint64(g.Key[56-8*i:], e.y[i])
+		binary.BigEndian.PutUint64(g.Key[24-8*i:], p.x[i])
+		binary.BigEndian.PutUint64(g.Key[56-8*i:], p.y[i])
 	}
 	g.Found = true
 }

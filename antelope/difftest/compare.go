@@ -77,8 +77,13 @@ func (e *otherState) Unwrap() error { return ErrDifferent }
 
 // replay applies all blocks of a case to an empty store and leaves a snapshot. It
 // ends at the first block after which the hash is not the one that is given.
-func replay(dir, state, to string, e engine.Options, o chain.Options, hashes map[uint32]string) (err error) {
-	st, err := engine.Open(state, e)
+func replay(dir, state, to string, e engine.Options, o chain.Options, hashes map[uint32]string) error {
+	return withChain(state, e, o, func(c *chain.Chain) error { return replayInto(c, dir, to, hashes) })
+}
+
+// withChain opens a chain in a store of its own, for as long as use takes.
+func withChain(folder string, e engine.Options, o chain.Options, use func(*chain.Chain) error) (err error) {
+	st, err := engine.Open(folder, e)
 	if err != nil {
 		return err
 	}
@@ -88,6 +93,10 @@ func replay(dir, state, to string, e engine.Options, o chain.Options, hashes map
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
+	return use(c)
+}
+
+func replayInto(c *chain.Chain, dir, to string, hashes map[uint32]string) error {
 	if err := blocks(dir, c.Genesis, func(b *types.SignedBlock) error {
 		if b.BlockNum() == 1 {
 			return nil

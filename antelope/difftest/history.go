@@ -104,23 +104,15 @@ type historyCompare struct {
 // whole state: the first one that it applies.
 const wholeState = 2
 
-func (c *historyCompare) replay(dir, folder string, e engine.Options, o chain.Options) (err error) {
-	st, err := engine.Open(folder, e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	x, err := chain.Open(st, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, x.Close()) }()
-	apply := replaying(context.Background(), x)
-	return blocks(dir, x.Genesis, func(b *types.SignedBlock) error {
-		if err := apply(b); err != nil || b.BlockNum() != wholeState {
-			return err
-		}
-		return c.whole(x)
+func (c *historyCompare) replay(dir, folder string, e engine.Options, o chain.Options) error {
+	return withChain(folder, e, o, func(x *chain.Chain) error {
+		apply := replaying(context.Background(), x)
+		return blocks(dir, x.Genesis, func(b *types.SignedBlock) error {
+			if err := apply(b); err != nil || b.BlockNum() != wholeState {
+				return err
+			}
+			return c.whole(x)
+		})
 	})
 }
 

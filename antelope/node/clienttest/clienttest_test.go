@@ -59,9 +59,8 @@ type sides struct {
 	exhibit    string // a folder with exhibit.wasm and exhibit.abi
 }
 
-// start makes both chains at once, with further options of nodeos. Without
-// TARN_CLIENTS the test is skipped.
-func start(t *testing.T, ctx context.Context, extra ...string) *sides {
+// programs returns a nodeos, and this program. Without TARN_CLIENTS the test is skipped.
+func programs(t *testing.T, ctx context.Context) (p *difftest.Peer, self string) {
 	t.Helper()
 	if os.Getenv("TARN_CLIENTS") == "" {
 		t.Skip("TARN_CLIENTS is not set")
@@ -72,10 +71,18 @@ func start(t *testing.T, ctx context.Context, extra ...string) *sides {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
+	self, err = os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p, self
+}
+
+// start makes both chains at once, with further options of nodeos. Without
+// TARN_CLIENTS the test is skipped.
+func start(t *testing.T, ctx context.Context, extra ...string) *sides {
+	t.Helper()
+	p, self := programs(t, ctx)
 	s := &sides{peer: p, exhibit: assemble(t)}
 	var wg sync.WaitGroup
 	var errOurs, errReal error

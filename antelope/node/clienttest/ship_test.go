@@ -29,19 +29,7 @@ type indexed struct {
 
 func newIndexed(t *testing.T, ctx context.Context) (*indexed, *difftest.Peer) {
 	t.Helper()
-	if os.Getenv("TARN_CLIENTS") == "" {
-		t.Skip("TARN_CLIENTS is not set")
-	}
-	p, err := difftest.Find(ctx)
-	if errors.Is(err, difftest.ErrNoPeer) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p, self := programs(t, ctx)
 	ports, err := freeport.Addresses(2)
 	if err != nil {
 		t.Fatal(err)
