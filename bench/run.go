@@ -254,9 +254,10 @@ func chainOf(o record.Options, above string) (suite.Network, error) {
 			"--all-checks are for chains of Antelope")
 	case o.Protocol == subjectflag.OperaNet:
 		return opera.New(chains,
-			opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerEvent: o.PerBlock, Slots: o.Slots})
-	case o.Slots != 0:
-		return nil, errors.New("--slot-transactions is for chains of Opera")
+			opera.Shape{Seed: seed, Accounts: o.Accounts, Transfers: o.Work, PerEvent: o.PerBlock, Slots: o.Slots,
+				Validators: o.Validators})
+	case o.Slots != 0 || o.Validators != 0:
+		return nil, errors.New("--slot-transactions and --validators are for chains of Opera")
 	case o.Blocks != "":
 		n := antelope.NewRecorded(o.Blocks)
 		n.AllChecks = o.AllChecks

@@ -33,7 +33,7 @@ func tourOptions() record.Options {
 		Suites: []string{suite.Import, suite.Start, suite.Push, suite.Stop}, Rounds: 6, Seed: 1,
 		Accounts: 20_000, Work: 40_000,
 		Push: 3000, Connect: 16, Rate: 15, For: 600, Between: 3600, Limit: tourSeconds,
-		Rating: 600, AskFor: 30, AskRate: 50, Peers: 200, Syncing: 20, PeerFor: 60, Window: 3600, Load: 4000,
+		Rating: 600, AskFor: 30, AskRate: 50, Peers: 200, Subscribers: 100, Syncing: 20, PeerFor: 60, Window: 3600, Load: 4000,
 		LoadFor: 60, Clients: 10, Deployments: 10, DeployEvery: 3, Memory: 384,
 	}
 }

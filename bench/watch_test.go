@@ -133,6 +133,10 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 		{"run rpc --on tarn --ask-for 0s", "0 s"},
 		{"run rpc --on tarn --ask-rate 0", "0 questions"},
 		{"run peer --on tarn --peers 0", "0 peers"},
+		{"run subscribers --on tarn --subscribers 0", "0 subscribers"},
+		{"run import --on tarn --chain opera --validators 101", "101 validators"},
+		{"run import --on tarn --validators 2", "for chains of Opera"},
+		{"run serve-blocks --on tarn --chain opera", "serve-blocks cannot be measured"},
 		{"run serve-blocks --on tarn --peers 2 --syncing 3", "3 peers that fetch"},
 		{"run window --on tarn --window 0s", "a window of 0 s"},
 		{"run push --on tarn --dir " + dir + " --blocks " + dir, "push cannot be measured on this chain"},
@@ -166,7 +170,7 @@ func TestADiskWithoutRoomIsSaidAtOnce(t *testing.T) {
 func TestSuitesAreListed(t *testing.T) {
 	out, _, code := bench(t, t.Context(), "list")
 	for _, name := range []string{"import", "start", "push", "stop", "disk", "snapshot", "rpc", "sync", "window", "p2p",
-		"peer", "serve-blocks"} {
+		"peer", "subscribers", "serve-blocks"} {
 		if code != 0 || !strings.Contains(out, "| "+name) {
 			t.Errorf("%d: no %s in\n%s", code, name, out)
 		}

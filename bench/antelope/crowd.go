@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -20,11 +19,9 @@ type crowd struct {
 	tasks  sync.WaitGroup
 	last   uint32 // block of the chain that is fetched
 
-	mu    sync.Mutex
-	peers []*lightpeer.Peer
-	bytes int64 // that had come when it began
-	first map[uint32]time.Time
-	seen  suite.Sight
+	peers    []*lightpeer.Peer
+	bytes    int64 // that had come when it began
+	arrivals suite.Arrivals[uint32]
 }
 
 // Crowd connects peers to a node, of which some fetch its chain again and again. With a
@@ -32,22 +29,24 @@ type crowd struct {
 func (n *Network) Crowd(ctx context.Context, node, source suite.Node, peers, fetching int) (suite.Crowd, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &crowd{cancel: cancel, last: uint32(n.chain.Blocks)}
-	c.forget()
 	if source.URL != "" {
-		if err := c.connect(ctx, source, c.note, false); err != nil {
+		if err := c.connect(ctx, source, c.arrivals.See, false); err != nil {
 			c.Close()
 			return nil, err
 		}
 		c.peers = nil // what it is sent is not the node's
 	}
 	for i := range peers {
-		if err := c.connect(ctx, node, c.countPeer, i < fetching); err != nil {
+		if err := c.connect(ctx, node, c.arrivals.Receive, i < fetching); err != nil {
 			c.Close()
 			return nil, fmt.Errorf("peer %d: %w", i+1, err)
 		}
 	}
 	return c, nil
 }
+
+// Fetchable tells that peers may fetch its chain again and again.
+func (n *Network) Fetchable() bool { return true }
 
 // hello connects to a node as a peer that has all blocks.
 func hello(ctx context.Context, node suite.Node) (*lightpeer.Peer, error) {
@@ -81,9 +80,7 @@ func (c *crowd) connect(ctx context.Context, node suite.Node, told func(uint32),
 			c.whole(p)
 		}
 	}
-	c.mu.Lock()
 	c.peers = append(c.peers, p)
-	c.mu.Unlock()
 	err = p.SendHandshake()
 	if err == nil && fetches {
 		err = p.Send(p2p.SyncRequest{Start: 1, End: c.last})
@@ -94,9 +91,7 @@ func (c *crowd) connect(ctx context.Context, node suite.Node, told func(uint32),
 	c.tasks.Go(func() {
 		defer p.Close()
 		if err := p.Follow(ctx); ctx.Err() == nil {
-			c.mu.Lock()
-			c.seen.Failed[err.Error()]++
-			c.mu.Unlock()
+			c.arrivals.Lose(err)
 		}
 	})
 	return nil
@@ -109,43 +104,8 @@ const again = 20 * time.Millisecond
 // whole counts a chain, and asks for the next. That fails only if the peer is gone, which
 // is seen where it listens.
 func (c *crowd) whole(p *lightpeer.Peer) {
-	c.mu.Lock()
-	c.seen.Chains++
-	c.mu.Unlock()
+	c.arrivals.Whole()
 	time.AfterFunc(again, func() { _ = p.Send(p2p.SyncRequest{Start: 1, End: c.last}) })
-}
-
-// note is called by the listener at the source when it has a block, and so has anybody.
-func (c *crowd) note(num uint32) {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.first[num]; !ok {
-		c.first[num] = now
-		c.seen.Blocks++
-	}
-}
-
-// countPeer is called by a peer that has a block.
-func (c *crowd) countPeer(num uint32) {
-	now := time.Now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	since, ok := c.first[num]
-	if !ok {
-		c.first[num], since = now, now
-		c.seen.Blocks++
-	}
-	c.seen.Delays.Add(now.Sub(since))
-}
-
-// forget begins anew; the lock is held, or nobody else has it yet.
-func (c *crowd) forget() {
-	failed := c.seen.Failed // a peer that is gone stays gone
-	if failed == nil {
-		failed = map[string]int{}
-	}
-	c.seen, c.first, c.bytes = suite.Sight{Failed: failed}, map[uint32]time.Time{}, c.came()
 }
 
 // came is what came to all peers so far, in bytes.
@@ -158,17 +118,14 @@ func (c *crowd) came() (sum int64) {
 
 // Begin forgets what was seen until now.
 func (c *crowd) Begin() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.forget()
+	c.arrivals.Begin()
+	c.bytes = c.came()
 }
 
 // Seen is what was seen since then.
 func (c *crowd) Seen() suite.Sight {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.seen
-	s.Bytes, s.Failed = c.came()-c.bytes, maps.Clone(c.seen.Failed)
+	s := c.arrivals.Seen(len(c.peers))
+	s.Bytes = c.came() - c.bytes
 	return s
 }
 

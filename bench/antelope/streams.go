@@ -3,6 +3,7 @@ package antelope
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 
@@ -14,21 +15,12 @@ import (
 // Stream reads blocks with traces and rows from the first to last, without looking at them,
 // and tells of each.
 func (b *blocks) Stream(ctx context.Context, node suite.Node, last uint64, told func()) error {
-	c, _, err := websocket.DefaultDialer.DialContext(ctx, "ws://"+node.History, nil)
+	c, err := openHistory(ctx, node, 1, uint32(last)+1)
 	if err != nil {
-		return fmt.Errorf("connect to the state history at %s: %w", node.History, err)
+		return err
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
-	// get_blocks_request_v0: from, to, messages in flight, no positions, not irreversible
-	// only, block, traces, rows.
-	ask := []byte{1}
-	for _, n := range []uint32{1, uint32(last) + 1, 1 << 30} {
-		ask = binary.LittleEndian.AppendUint32(ask, n)
-	}
-	if err := c.WriteMessage(websocket.BinaryMessage, append(ask, 0, 0, 1, 1, 1)); err != nil {
-		return fmt.Errorf("ask for the state history: %w", err)
-	}
 	for n := range last + 1 { // the ABI comes first
 		_, r, err := c.NextReader()
 		if err == nil {
@@ -42,4 +34,23 @@ func (b *blocks) Stream(ctx context.Context, node suite.Node, last uint64, told 
 		}
 	}
 	return nil
+}
+
+// openHistory asks a node's state history for blocks with traces and rows, from the first to the one
+// before end.
+func openHistory(ctx context.Context, node suite.Node, first, end uint32) (*websocket.Conn, error) {
+	c, _, err := websocket.DefaultDialer.DialContext(ctx, "ws://"+node.History, nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the state history at %s: %w", node.History, err)
+	}
+	// get_blocks_request_v0: from, to, messages in flight, no positions, not irreversible
+	// only, block, traces, rows.
+	ask := []byte{1}
+	for _, n := range []uint32{first, end, 1 << 30} {
+		ask = binary.LittleEndian.AppendUint32(ask, n)
+	}
+	if err := c.WriteMessage(websocket.BinaryMessage, append(ask, 0, 0, 1, 1, 1)); err != nil {
+		return nil, errors.Join(fmt.Errorf("ask for the state history: %w", err), c.Close())
+	}
+	return c, nil
 }

@@ -57,7 +57,8 @@ type Network struct {
 
 // New is the network of a chain, kept in the folder cache.
 func New(cache string, s Shape) (*Network, error) {
-	name := fmt.Sprintf("opera-%d-%d-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers, s.PerEvent, s.Slots)
+	name := fmt.Sprintf("opera-%d-%d-%d-%d-%d-%d-%d", shapeVersion, s.Seed, s.Accounts, s.Transfers, s.PerEvent,
+		s.Slots, s.Validators)
 	n := &Network{shape: s, cache: cache, dir: filepath.Join(cache, name)}
 	var err1, err2 error
 	n.accounts, err1 = workload.NewAccounts(s.Seed, s.Accounts)
@@ -90,7 +91,7 @@ func (n *Network) make(ctx context.Context, part string) error {
 	if err != nil {
 		return err
 	}
-	c := record.Chain{Protocol: "opera", Seed: n.shape.Seed, ID: "fakenet of 1 validator", Accounts: n.shape.Accounts,
+	c := record.Chain{Protocol: "opera", Seed: n.shape.Seed, ID: fmt.Sprintf("fakenet, validators: %d", max(1, n.shape.Validators)), Accounts: n.shape.Accounts,
 		Transfers: n.shape.Transfers, Blocks: made.Blocks}
 	if c.SHA256, c.Bytes, err = hashFile(path); err != nil {
 		return err
@@ -157,8 +158,8 @@ func command(s subjectflag.Subject) []string {
 }
 
 // arguments are those of every node. Validator 1 makes blocks, 0 is none.
-func arguments(s subjectflag.Subject, dir string, validator int) []string {
-	args := append(command(s), "--fakenet", fmt.Sprintf("%d/1", validator), "--datadir", dir, "--nodiscover",
+func (n *Network) arguments(s subjectflag.Subject, dir string, validator int) []string {
+	args := append(command(s), "--fakenet", fmt.Sprintf("%d/%d", validator, max(1, n.shape.Validators)), "--datadir", dir, "--nodiscover",
 		"--ipcdisable",
 		"--datadir.minfreedisk", "0")
 	return append(args, engineOf(s)...)
@@ -181,28 +182,31 @@ func engineOf(s subjectflag.Subject) (args []string) {
 
 // Import are the arguments of a node that makes the state of the chain's events, and ends.
 func (n *Network) Import(s subjectflag.Subject, dir string) ([]string, error) {
-	return append(arguments(s, dir, 1), "import", "events", filepath.Join(n.dir, eventsFile)), nil
+	return append(n.arguments(s, dir, 1), "import", "events", filepath.Join(n.dir, eventsFile)), nil
 }
 
 // Serve is a validator that goes on with the chain in its folder.
 func (n *Network) Serve(s subjectflag.Subject, dir, _ string) (suite.Node, error) {
-	return node(s, dir, 1, "")
+	return n.node(s, dir, 1, "")
 }
 
 // Source is a node that gives the chain in its folder to peers, and makes no blocks.
 func (n *Network) Source(s subjectflag.Subject, dir string) (suite.Node, error) {
-	return node(s, dir, 0, "")
+	return n.node(s, dir, 0, "")
 }
 
 // Follow is a node that gets blocks from a peer.
 func (n *Network) Follow(s subjectflag.Subject, dir, peer string) (suite.Node, error) {
-	return node(s, dir, 0, peer)
+	return n.node(s, dir, 0, peer)
 }
+
+// peersMost is how many peers may connect.
+const peersMost = "10050"
 
 // node is how a node is started that answers over HTTP, and waits for peers. Of its options only
 // those in a file bind the peers' port to one address, and name a peer.
-func node(s subjectflag.Subject, dir string, validator int, peer string) (suite.Node, error) {
-	addresses, err := freeport.Addresses(2)
+func (n *Network) node(s subjectflag.Subject, dir string, validator int, peer string) (suite.Node, error) {
+	addresses, err := freeport.Addresses(3)
 	if err != nil {
 		return suite.Node{}, err
 	}
@@ -220,15 +224,18 @@ func node(s subjectflag.Subject, dir string, validator int, peer string) (suite.
 	}
 	web, err1 := netip.ParseAddrPort(addresses[0])
 	peers, err2 := netip.ParseAddrPort(addresses[1])
-	if err := errors.Join(err1, err2); err != nil {
+	socket, err3 := netip.ParseAddrPort(addresses[2])
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return suite.Node{}, err
 	}
-	args := append(arguments(s, dir, validator), "--config", file, "--nat", "none", "--lightkdf",
+	args := append(n.arguments(s, dir, validator), "--config", file, "--nat", "none", "--lightkdf",
 		"--nodekeyhex", hex.EncodeToString(crypto.FromECDSA(key)),
 		"--http", "--http.addr", web.Addr().String(), "--http.port", strconv.Itoa(int(web.Port())),
-		"--http.api", "eth,net,web3,txpool")
+		"--http.api", "eth,net,web3,txpool",
+		"--ws", "--ws.addr", socket.Addr().String(), "--ws.port", strconv.Itoa(int(socket.Port())), "--ws.api", "eth",
+		"--maxpeers", peersMost)
 	return suite.Node{
-		Args: args, URL: "http://" + addresses[0],
+		Args: args, URL: "http://" + addresses[0], Socket: "ws://" + addresses[2],
 		Peers: enode.NewV4(&key.PublicKey, peers.Addr().AsSlice(), int(peers.Port()), int(peers.Port())).URLv4(),
 	}, nil
 }

@@ -92,6 +92,7 @@ const (
 	callCall    = "eth_call"             // of a contract that reads 20 slots and writes one
 	callLogs    = "eth_getLogs"          // of transfers of tokens to an account, in logBlocks blocks
 	callReceipt = "eth_getTransactionReceipt"
+	callOld     = "old eth_getBalance" // of a block anywhere in the chain
 )
 
 // logBlocks is over how many blocks logs are searched for.
@@ -99,7 +100,7 @@ const logBlocks = 1000
 
 // Calls are those that can be asked for alone.
 func (n *Network) Calls() []string {
-	return []string{callBalance, callNonce, callBlock, callCall, callLogs, callReceipt}
+	return []string{callBalance, callNonce, callBlock, callCall, callLogs, callReceipt, callOld}
 }
 
 // mixed is asked for in turn where no call is named, of the newest block and state.
@@ -126,6 +127,9 @@ func (n *Network) Questions(
 		if err != nil {
 			return nil, err
 		}
+		if method == callOld {
+			method = callBalance
+		}
 		all = append(all, load.Request{URL: url,
 			Body: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)})
 	}
@@ -151,6 +155,9 @@ func (n *Network) parameters(call string, some sample, random *rand.Rand) []any 
 			"topics":  []any{workload.Transferred().Hex(), nil, common.HexToHash(who).Hex()}}}
 	case callReceipt:
 		return []any{some.transactions[random.IntN(len(some.transactions))]}
+	}
+	if call == callOld {
+		return []any{who, hexutil.EncodeUint64(1 + random.Uint64N(n.chain.Blocks))}
 	}
 	return []any{who, "latest"}
 }

@@ -61,6 +61,7 @@ type Options struct {
 	Slots          int     `json:"slot_transactions,omitempty"`     // of the chain, that fill fresh slots
 	Rows           int     `json:"rows_megabytes,omitempty"`        // of a table in the chain's state
 	Finalizers     int     `json:"finalizers,omitempty"`            // of the chain, which has Savanna's rules then
+	Validators     int     `json:"validators,omitempty"`            // of the chain, of Opera; 0: one
 	Rate           float64 `json:"rate"`                            // transfers per second in disk
 	For            float64 `json:"for_seconds"`
 	Push           int     `json:"push"`            // transfers in push
@@ -68,15 +69,16 @@ type Options struct {
 	Between        float64 `json:"between_seconds"` // two checkpoints, for the projection to a year
 	Limit          float64 `json:"limit_seconds,omitempty"`
 
-	Rating  float64 `json:"rating_terabytes"` // that the disk may be written, for disk's years
-	AskFor  float64 `json:"ask_seconds"`      // of each loop in rpc
-	AskRate float64 `json:"ask_rate"`         // questions per second of rpc's open loop
-	Peers   int     `json:"peers"`            // in peer and serve-blocks
-	Syncing int     `json:"syncing_peers"`    // of those, in serve-blocks
-	PeerFor float64 `json:"peer_seconds"`     // of peer and serve-blocks
-	Window  float64 `json:"window_seconds"`   // of window
-	Load    float64 `json:"load_rate"`        // transfers per second in recording and streams
-	LoadFor float64 `json:"load_seconds"`     // of each part of these
+	Rating      float64 `json:"rating_terabytes"`      // that the disk may be written, for disk's years
+	AskFor      float64 `json:"ask_seconds"`           // of each loop in rpc
+	AskRate     float64 `json:"ask_rate"`              // questions per second of rpc's open loop
+	Peers       int     `json:"peers"`                 // in peer and serve-blocks
+	Subscribers int     `json:"subscribers,omitempty"` // in subscribers
+	Syncing     int     `json:"syncing_peers"`         // of those, in serve-blocks
+	PeerFor     float64 `json:"peer_seconds"`          // of peer and serve-blocks
+	Window      float64 `json:"window_seconds"`        // of window
+	Load        float64 `json:"load_rate"`             // transfers per second in recording and streams
+	LoadFor     float64 `json:"load_seconds"`          // of each part of these
 
 	Deployments int     `json:"deployments"`          // of contracts in setcode
 	DeployEvery float64 `json:"deploy_every_seconds"` // in setcode

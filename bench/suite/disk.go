@@ -75,7 +75,7 @@ func diskFollowSuite() Suite {
 			of(bytesUnit, blocksGrew, stateGrew), of(percent, share)),
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
-			return l.withFollower(ctx, func(from, s *server) error {
+			return l.withFollower(ctx, nil, func(from, s *server) error {
 				return writing{l, s, from}.measure(ctx, DiskFollow, found)
 			})
 		},

@@ -332,6 +332,14 @@ func (f *fake) Crowd(_ context.Context, _, _ Node, peers, fetching int) (Crowd, 
 	return fakeCrowd{peers, fetching}, nil
 }
 
+func (f *fake) Subscribable(n Node, _ int) (Node, error) { return n, nil }
+
+func (f *fake) Subscribe(_ context.Context, _, _ Node, count int) (Crowd, error) {
+	return fakeCrowd{peers: count}, nil
+}
+
+func (f *fake) Fetchable() bool { return true }
+
 // fakeCrowd was sent a byte by each peer, and a chain by each that fetches.
 type fakeCrowd struct{ peers, fetching int }
 
@@ -340,6 +348,7 @@ func (c fakeCrowd) Close() {}
 func (c fakeCrowd) Seen() Sight {
 	s := Sight{Bytes: int64(c.peers), Chains: int64(c.fetching), Failed: map[string]int{"sent away": 2}}
 	s.Delays.Add(time.Millisecond)
+	s.Last.Add(2 * time.Millisecond)
 	return s
 }
 
@@ -415,7 +424,7 @@ func config(t *testing.T, f *fake, suites []string, rounds int, modes ...string)
 		Command: []string{"tarn", "bench"},
 		Options: record.Options{Suites: suites, Rounds: rounds, Seed: 1, Accounts: 2, Work: 1, Push: 50, Connect: 4,
 			Rate: 100, For: 0.1, Between: 3600,
-			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100,
+			Rating: 600, AskFor: 0.1, AskRate: 100, Peers: 5, Subscribers: 7, Syncing: 2, PeerFor: 0.1, Window: 0.05, Load: 100,
 			LoadFor: 0.1, Clients: 2, Deployments: 2, DeployEvery: 0.05, Memory: 384}}
 	for _, mode := range modes {
 		name := "tarn:" + mode

@@ -234,8 +234,10 @@ func (l *life) withSource(ctx context.Context, f func(source *server) error) err
 
 // withFollower starts a node of the source that makes blocks and a node of the subject that follows it,
 // and runs f with them, which ends the second well. Both are new in each life: they must have the
-// same blocks.
-func (l *life) withFollower(ctx context.Context, f func(from, s *server) error) error {
+// same blocks. The second has what also adds, if that is not nil.
+func (l *life) withFollower(
+	ctx context.Context, also func(Node) (Node, error), f func(from, s *server) error,
+) error {
 	of, n := l.runner.config.Source, l.network.(Following)
 	maker, err := l.runner.folderIn(l.runner.sources)
 	if err != nil {
@@ -255,7 +257,13 @@ func (l *life) withFollower(ctx context.Context, f func(from, s *server) error) 
 		return err
 	}
 	defer from.Kill()
-	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) { return n.Follow(l.subject, dir, from.Peers) })
+	s, err := l.answering(ctx, l.subject, dir, func() (Node, error) {
+		node, err := n.Follow(l.subject, dir, from.Peers)
+		if err == nil && also != nil {
+			node, err = also(node)
+		}
+		return node, err
+	})
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type Node struct {
 	Metrics string   // where it says what it writes, "" if it does not
 	Env     []string // besides the bench's own
 	History string   // where it serves its state history, "" if it keeps none
+	Socket  string   // where it answers over WebSocket, "" if it does not
 }
 
 // What a network's nodes can do besides. A suite that needs more of a network than it has is
@@ -84,6 +85,20 @@ type (
 		// Crowd connects peers to a node, of which some fetch its chain again and again. Another
 		// node that the node follows may be named: its blocks are seen there first.
 		Crowd(ctx context.Context, node, source Node, peers, fetching int) (Crowd, error)
+	}
+	// Fetched lets some peers of a crowd fetch its chain again and again.
+	Fetched interface {
+		Crowded
+		// Fetchable tells whether it does.
+		Fetchable() bool
+	}
+	// Subscribed tells clients of each new block.
+	Subscribed interface {
+		// Subscribable is the node of which so many subscriptions may be asked for.
+		Subscribable(n Node, count int) (Node, error)
+		// Subscribe makes so many subscriptions to a node's blocks. Another node that the node follows is
+		// named: its blocks are seen there first.
+		Subscribe(ctx context.Context, node, source Node, count int) (Crowd, error)
 	}
 	// Keeping can keep histories beside the chain.
 	Keeping interface {
@@ -166,6 +181,7 @@ type Sight struct {
 	Bytes          int64
 	Blocks, Chains int64                 // blocks that are new; whole chains that were fetched
 	Delays         figuretable.Latencies // from when anybody had a block to a peer's having it
+	Last           figuretable.Latencies // the same of each block's last peer
 	Failed         map[string]int        // peers that ended, by why
 }
 
@@ -185,6 +201,11 @@ func finalizes(n Network) bool {
 }
 func gossips(n Network) bool { _, ok := n.(Gossiping); return ok && serves(n) }
 func crowds(n Network) bool  { _, ok := n.(Crowded); return ok && keepsUp(n) }
+func isFetched(n Network) bool {
+	f, ok := n.(Fetched)
+	return ok && f.Fetchable() && keepsUp(n)
+}
+func subscribes(n Network) bool { _, ok := n.(Subscribed); return ok && keepsUp(n) }
 
 func keeps(n Network) bool  { _, ok := n.(Keeping); return ok && follows(n) }
 func traces(n Network) bool { _, ok := n.(Tracing); return ok && keeps(n) }

@@ -144,6 +144,9 @@ func chainOptions(o *record.Options) []Option {
 				"Leap's rules",
 			&o.Finalizers, wrongIf(o.Finalizers < 0 || o.Finalizers > finalizersMost,
 				"%d finalizers: from 1 to %d, or 0 for a chain of Leap's rules", o.Finalizers, finalizersMost)},
+		{"validators", "validators of the chain, of Opera; 0: one", &o.Validators,
+			wrongIf(o.Validators < 0 || o.Validators > validatorsMost, "%d validators: from 1 to %d, or 0 for one",
+				o.Validators, validatorsMost)},
 		{"blocks", "folder with the blocks of a recorded chain, in place of one that is made: " +
 			"import, sync, window, traces and histories can be measured on it", &o.Blocks, nil},
 	}

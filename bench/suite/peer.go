@@ -39,7 +39,7 @@ func peerSuite() Suite {
 		metrics: counts(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost)),
 		collect: []collector{threadsOf(), privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
-			return l.withFollower(ctx, func(from, s *server) error { return followedBy(ctx, l, from, s, found) })
+			return l.withFollower(ctx, nil, func(from, s *server) error { return followedBy(ctx, l, from, s, found) })
 		},
 	}
 }

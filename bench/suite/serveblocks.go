@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"tarn/bench/record"
@@ -27,10 +28,10 @@ func serveBlocksSuite() Suite {
 		options: func(o *record.Options) []Option {
 			return []Option{peersOption(o), peerForOption(o),
 				{"syncing", "peers that fetch the chain, of those of serve-blocks", &o.Syncing,
-					wrongIf(o.Syncing < 1 || o.Syncing > o.Peers,
+					wrongIf(slices.Contains(o.Suites, ServeBlocks) && (o.Syncing < 1 || o.Syncing > o.Peers),
 						"%d peers that fetch the chain: from 1 to all %d", o.Syncing, o.Peers)}}
 		},
-		needs: crowds,
+		needs: isFetched,
 		chart: record.Chart{Metric: sent, Title: "bits sent to peers in a second", Articles: []record.Article{
 			{Name: "article, least (W2)", Value: 48e6},
 			{Name: "article, most (W2)", Value: 133e6},

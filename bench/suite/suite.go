@@ -40,7 +40,7 @@ func lives() []Suite {
 	return []Suite{
 		importSuite(), startSuite(), diskSuite(), diskFollowSuite(), snapshotSuite(),
 		rpcSuite(), callsSuite(), syncSuite(), windowSuite(), syncingSuite(), killSuite(), killSyncSuite(),
-		p2pSuite(), peerSuite(), serveBlocksSuite(),
+		p2pSuite(), peerSuite(), subscribersSuite(), serveBlocksSuite(),
 		tracesSuite(), historiesSuite(), recordingSuite(), streamsSuite(), setcodeSuite(),
 		memorySuite(), memorySnapshotSuite(), fleetSuite(), replicasSuite(), finalitySuite(),
 	}

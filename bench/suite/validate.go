@@ -12,7 +12,7 @@ import (
 const (
 	roundsMost   = 1000
 	accountsMost = 10_000_000
-	blockMost    = 5000 // transfers in one block of a chain that is made
+	blockMost    = 20_000 // transfers in one block of a chain that is made
 	emptyMost    = 10_000_000
 
 	transactionMost = 100 // transfers in one transaction of a chain that is made
@@ -24,6 +24,8 @@ const (
 	connectionsMost = 3000
 	openMost        = 10_000_000 // transfers of one life of disk
 	peersMost       = 10_000
+	subscribersMost = 10_000
+	validatorsMost  = 100
 	loadMost        = 100_000 // transfers per second
 	clientsMost     = 1000
 

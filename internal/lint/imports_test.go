@@ -153,7 +153,7 @@ var rules = []rule{
 	{"bench/antelope", []string{"antelope/abi", "antelope/blocklog", "antelope/chain", "antelope/chain/chaintest",
 		"antelope/p2p", "antelope/p2p/lightpeer", "antelope/serial", "antelope/types", "contracts", "contracts/wat",
 		"bench/...", "fleet/stream", "store/engine", "store/vfs", "internal/..."}},
-	{"bench/opera", []string{"opera/workload", "bench/...", "fleet/stream", "store/vfs", "internal/..."}},
+	{"bench/opera", []string{"opera/inter", "opera/p2p/lightpeer", "opera/workload", "bench/...", "fleet/stream", "store/vfs", "internal/..."}},
 	{"bench/subjectflag", []string{"store/engine", "store/page", "internal/..."}},
 	{"bench/suite", []string{"bench/...", "fleet/natsserver", "store/vfs", "procusage", "internal/..."}},
 	{"bench/...", []string{"bench/...", "store/bench", "store/vfs", "procusage", "internal/..."}},

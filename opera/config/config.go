@@ -183,7 +183,9 @@ type Tarn struct {
 	// Trusted are the addresses and networks whose clients have no share of their own, and that
 	// say for whom they ask.
 	Trusted []string
-	Fleet   Fleet
+	// Subscriptions and Filters are how many clients may have, all together; 0 is the usual number.
+	Subscriptions, Filters int
+	Fleet                  Fleet
 }
 
 // Run is what only the command line says.

@@ -193,6 +193,10 @@ func httpFlags(c *Config, l *line) []Flag {
 		{Name: "rpc.txfeecap", Help: "Fee, in FTM, that a transaction sent here may cost; 0 is any",
 			value: fraction(&o.RPCTxFeeCap)},
 		{Name: "rpc.timeout", Help: "Time that a request may take", value: period(&o.RPCTimeout)},
+		{Name: "rpc.filters", Help: "Maximum number of installed filters of all clients; 0 is 1,000. One address " +
+			"may have an eighth, unless --http.trusted names it", value: number(&c.Tarn.Filters)},
+		{Name: "rpc.subscriptions", Help: "Maximum number of subscriptions of all clients; 0 is 1,000. One address " +
+			"may have an eighth, unless --http.trusted names it", value: number(&c.Tarn.Subscriptions)},
 	}
 }
 

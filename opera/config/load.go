@@ -314,6 +314,8 @@ func (c *Config) check(given map[string]string) error {
 	wrong(c.Emitter.Validator.ID != 0 && c.Emitter.Validator.PubKey.Type == 0, "validator public key is not set")
 	wrong(c.Run.Genesis != "" && c.Run.Fakenet.Validators != 0, "--genesis and --fakenet name different networks")
 	wrong(c.Tarn.HealthAge <= 0, "--health.age: %v is no age", c.Tarn.HealthAge)
+	wrong(c.Tarn.Filters < 0, "--rpc.filters: %d is negative", c.Tarn.Filters)
+	wrong(c.Tarn.Subscriptions < 0, "--rpc.subscriptions: %d is negative", c.Tarn.Subscriptions)
 	wrong(c.Tarn.Recovery < 0, "--db.recovery: %v is negative", c.Tarn.Recovery)
 	wrong(c.Tarn.MapMode != "" && c.Tarn.Engine != "" && c.Tarn.Engine != string(engine.Page),
 		"--db.mapmode is for the page engine, not for %s", c.Tarn.Engine)

@@ -140,6 +140,7 @@ func (s *services) rpcOptions(n *Node, keys *accounts.Manager) rpc.Options {
 	}
 	const longTime = 24 * time.Hour // go-opera's zero has no limit
 	limits := rpc.Limits{
+		Filters: s.Tarn.Filters, Subscriptions: s.Tarn.Subscriptions,
 		GasCap: cmp.Or(o.RPCGasCap, math.MaxUint64), FeeCap: cmp.Or(o.RPCTxFeeCap, -1),
 		CallTime: cmp.Or(o.RPCEVMTimeout, longTime), RequestTime: cmp.Or(o.RPCTimeout, longTime),
 		UnindexedBlocks: inter.BlockNumber(o.FilterAPI.UnindexedLogsBlockRangeLimit),

@@ -1,7 +1,7 @@
 // Package workload makes transfers of money and tokens of a fakenet, calls of contracts, and
 // chains of them, from a seed: for measuring nodes, of this program and others.
 //
-// It owns the accounts, which everybody may know, the contracts, and the chain's events: one validator's, at
+// It owns the accounts, which everybody may know, the contracts, and the chain's events, at
 // times of the chain's own, so that the same shape is the same bytes. It starts no node and
 // reads no clock.
 package workload
@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -40,7 +41,13 @@ type Shape struct {
 	Transfers int
 	PerEvent  int // transactions of an event, at most; 0: as many as there usually are
 	Slots     int // transactions that fill [SlotsEach] fresh slots each
+	// Validators are how many make the events, one after the other; 0: one. Many events are not confirmed
+	// yet with many of them, and an epoch's end leaves these out: then an event should have few transactions.
+	Validators int
 }
+
+// validators is how many there are.
+func (s Shape) validators() int { return max(1, s.Validators) }
 
 // Made says what a chain became.
 type Made struct {
@@ -51,10 +58,10 @@ type Made struct {
 const (
 	eventTxs     = 100       // at most, of an event, if the shape says nothing
 	eventGas     = 9_500_000 // of its transactions, at most
-	eventSeconds = 1         // between two events
+	eventSeconds = 1         // between two events of a validator
 	patience     = 600       // seconds that an event waits for gas power
-	unconfirmed  = 8         // events that may not be confirmed yet, at most
-	settling     = 16        // events without transactions at the end: what came before is in blocks then
+	settling     = 16        // events of each without transactions at the end: what came before is in blocks then
+	parents      = 3         // of an event, at most: so many cost no gas
 )
 
 // price is what transactions pay for gas, in wei. The network's least price grows with each
@@ -123,7 +130,7 @@ func Make(ctx context.Context, path, work string, s Shape) (made Made, err error
 		return made, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	g, err := fakenet.New(fakenet.Options{Validators: 1})
+	g, err := fakenet.New(fakenet.Options{Validators: s.validators()})
 	if err != nil {
 		return made, err
 	}
@@ -141,25 +148,30 @@ func Make(ctx context.Context, path, work string, s Shape) (made Made, err error
 		return made, err
 	}
 	m := &maker{chain: c, out: out, now: c.Head().Time}
+	for i := range s.validators() {
+		key, err := fakenet.Key(inter.ValidatorID(i + 1))
+		if err != nil {
+			return made, errors.Join(err, out.Close())
+		}
+		m.keys = append(m.keys, key)
+	}
 	err = errors.Join(m.fill(ctx, s), out.Close())
 	return Made{uint64(c.Head().Number), uint64(c.Epoch().Epoch)}, err
 }
 
-// maker makes the events of the only validator.
+// maker makes the events of all validators.
 type maker struct {
 	chain  *chain.Chain
 	out    *eventfile.Writer
-	key    *ecdsa.PrivateKey
+	keys   []*ecdsa.PrivateKey // of the validators, from 1 on
+	events int                 // that it has made
 	now    inter.Timestamp
 	epoch  inter.Epoch
-	recent []types.Transactions // of the last events of the epoch
+	issued []types.Transactions // of the epoch's events, in their order
 }
 
 // fill creates the contracts, gives all accounts money and tokens, and has them use these.
 func (m *maker) fill(ctx context.Context, s Shape) (err error) {
-	if m.key, err = fakenet.Key(1); err != nil {
-		return err
-	}
 	a, err := NewAccounts(s.Seed, s.Accounts)
 	if err != nil {
 		return err
@@ -173,7 +185,7 @@ func (m *maker) fill(ctx context.Context, s Shape) (err error) {
 	own, nothing := uint64(0), new(big.Int) // the validator's nonce
 	given := func(to *common.Address, amount *big.Int, gas uint64, data []byte) (*types.Transaction, error) {
 		own++
-		return a.sign(m.key, own-1, to, amount, gas, data)
+		return a.sign(m.keys[0], own-1, to, amount, gas, data)
 	}
 	made := codes()
 	for _, part := range []struct {
@@ -191,16 +203,37 @@ func (m *maker) fill(ctx context.Context, s Shape) (err error) {
 			return given(&c.Filler, nothing, fillGas, word(uint64(i)*SlotsEach))
 		}},
 	} {
-		if err := m.events(ctx, part.count, perEvent, part.tx); err != nil {
+		if err := m.emitAll(ctx, part.count, perEvent, part.tx); err != nil {
 			return err
 		}
 	}
-	for range settling {
-		if err := m.emit(nil); err != nil {
+	return m.settle()
+}
+
+// settle makes events without transactions until all that came before is in blocks. If an epoch ends
+// meanwhile, what it leaves out has just come again.
+func (m *maker) settle() error {
+	for {
+		for calm := 0; calm < settling*len(m.keys); calm++ {
+			epoch := m.epoch
+			if err := m.emit(nil); err != nil {
+				return err
+			}
+			if m.epoch != epoch {
+				calm = 0
+			}
+		}
+		lost, err := m.lostTransactions()
+		if err != nil || len(lost) == 0 {
 			return err
 		}
+		m.issued = nil
+		for _, txs := range lost {
+			if err := m.emit(txs); err != nil {
+				return err
+			}
+		}
 	}
-	return nil
 }
 
 // uses makes what accounts do with what they have.
@@ -223,8 +256,8 @@ func (a *Accounts) uses(s Shape, c Contracts) func(i int) (*types.Transaction, e
 	}
 }
 
-// events puts so many transactions into events.
-func (m *maker) events(ctx context.Context, count, perEvent int, tx func(i int) (*types.Transaction, error)) error {
+// emitAll puts so many transactions into events.
+func (m *maker) emitAll(ctx context.Context, count, perEvent int, tx func(i int) (*types.Transaction, error)) error {
 	var txs types.Transactions
 	gas := uint64(0)
 	for i := range count {
@@ -255,10 +288,9 @@ func (m *maker) emit(txs types.Transactions) error {
 			if err != nil {
 				return err
 			}
-			m.epoch, m.recent, waiting = now, nil, append(lost, waiting...)
+			m.epoch, m.issued, waiting = now, nil, append(lost, waiting...)
 		}
-		m.recent = append(m.recent, waiting[0])
-		m.recent = m.recent[max(0, len(m.recent)-unconfirmed):]
+		m.issued = append(m.issued, waiting[0])
 		if err := m.event(waiting[0]); err != nil {
 			return err
 		}
@@ -266,14 +298,16 @@ func (m *maker) emit(txs types.Transactions) error {
 	return nil
 }
 
-// lostTransactions are the transactions of the last events that are in no block, as events.
+// lostTransactions are the transactions of the epoch's events that are in no block, as events. Of one
+// validator these are the last events. Of several a block has many events, and leaves out the first of them
+// if they have more gas than a block may have.
 func (m *maker) lostTransactions() (all []types.Transactions, err error) {
 	v, err := m.chain.View()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
-	for _, txs := range m.recent {
+	for _, txs := range slices.Backward(m.issued) {
 		var list types.Transactions
 		for _, tx := range txs {
 			found, err := isExecuted(v, tx.Hash())
@@ -284,10 +318,15 @@ func (m *maker) lostTransactions() (all []types.Transactions, err error) {
 				list = append(list, tx)
 			}
 		}
-		if len(list) > 0 {
+		switch {
+		case len(list) > 0:
 			all = append(all, list)
+		case len(txs) > 0 && len(m.keys) == 1:
+			slices.Reverse(all)
+			return all, nil
 		}
 	}
+	slices.Reverse(all)
 	return all, nil
 }
 
@@ -307,7 +346,7 @@ func isExecuted(v *chain.View, hash common.Hash) (found bool, err error) {
 // until its creator has the gas power for it; after patience seconds that is an error.
 func (m *maker) event(txs types.Transactions) error {
 	for range patience {
-		m.now += eventSeconds * 1e9
+		m.now += eventSeconds * 1e9 / inter.Timestamp(len(m.keys))
 		p := m.draft(txs)
 		_, err := m.chain.Propose(p)
 		if errors.Is(err, chain.ErrNotEnoughGasPower) {
@@ -321,15 +360,26 @@ func (m *maker) event(txs types.Transactions) error {
 	return fmt.Errorf("an event of %d transactions cannot be paid within %d s", len(txs), patience)
 }
 
+// draft is an event of the validator whose turn it is, which follows its own last event and what it can
+// see of the others'.
 func (m *maker) draft(txs types.Transactions) *inter.Payload {
-	p := &inter.Payload{Event: inter.Event{Epoch: m.chain.Epoch().Epoch, Creator: 1, Seq: 1, Lamport: 1,
+	creator := inter.ValidatorID(m.events%len(m.keys) + 1)
+	p := &inter.Payload{Event: inter.Event{Epoch: m.chain.Epoch().Epoch, Creator: creator, Seq: 1, Lamport: 1,
 		CreationTime: m.now}, Txs: txs}
 	if m.chain.Epoch().Rules.Upgrades.Llr {
 		p.Version = 1
 	}
-	if last, ok := m.chain.LastEvents()[1]; ok {
-		self := m.chain.Header(last)
-		p.Seq, p.Lamport, p.Parents = self.Seq+1, last.Lamport()+1, []inter.EventID{last}
+	last, ok := m.chain.LastEvents()[creator]
+	if ok {
+		p.Seq, p.Parents = m.chain.Header(last).Seq+1, []inter.EventID{last}
+	}
+	for _, tip := range m.chain.Tips() {
+		if tip != last && len(p.Parents) < parents {
+			p.Parents = append(p.Parents, tip)
+		}
+	}
+	for _, id := range p.Parents {
+		p.Lamport = max(p.Lamport, id.Lamport()+1)
 	}
 	return p
 }
@@ -339,7 +389,7 @@ func (m *maker) connect(p *inter.Payload) error {
 		return fmt.Errorf("seal an event: %w", err)
 	}
 	hash := p.SigningHash()
-	signature, err := crypto.Sign(hash[:], m.key)
+	signature, err := crypto.Sign(hash[:], m.keys[p.Creator-1])
 	if err != nil {
 		return fmt.Errorf("sign an event: %w", err)
 	}
@@ -351,5 +401,6 @@ func (m *maker) connect(p *inter.Payload) error {
 	if err := m.chain.Connect(p); err != nil {
 		return fmt.Errorf("connect event %d of epoch %d: %w", p.Seq, p.Epoch, err)
 	}
+	m.events++
 	return m.out.Write(raw)
 }

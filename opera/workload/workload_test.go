@@ -45,9 +45,17 @@ func TestTheSameShapeIsTheSameChain(t *testing.T) {
 // All transactions of a shape are in blocks and succeed, those too whose events the end of an epoch
 // leaves unconfirmed.
 func TestAChainHasAllOfItsTransactions(t *testing.T) {
-	s := Shape{Seed: 1, Accounts: 30, Transfers: 1600, PerEvent: 3, Slots: 50}
+	t.Run("one validator", func(t *testing.T) {
+		hasAllTransactions(t, Shape{Seed: 1, Accounts: 30, Transfers: 1600, PerEvent: 3, Slots: 50})
+	})
+	t.Run("seven", func(t *testing.T) {
+		hasAllTransactions(t, Shape{Seed: 1, Accounts: 30, Transfers: 1600, PerEvent: 3, Slots: 50, Validators: 7})
+	})
+}
+
+func hasAllTransactions(t *testing.T, s Shape) {
 	found, failed, logs := map[common.Hash]bool{}, 0, 0
-	c, err := chaintest.New(t.TempDir(), 1, chaintest.Options{Connected: func(b *chain.Block) {
+	c, err := chaintest.New(t.TempDir(), s.validators(), chaintest.Options{Connected: func(b *chain.Block) {
 		for i, tx := range b.Txs {
 			if tx.GasPrice().Sign() == 0 {
 				continue // the chain's own

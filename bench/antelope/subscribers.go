@@ -1,0 +1,136 @@
+package antelope
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gorilla/websocket"
+
+	"tarn/antelope/p2p"
+	"tarn/bench/suite"
+)
+
+// Subscribable is a node that has a state history.
+func (b *blocks) Subscribable(n suite.Node, _ int) (suite.Node, error) {
+	return b.Keep(n, suite.KeepStates)
+}
+
+// subscribers are clients of the state history that are told of new blocks.
+type subscribers struct {
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	count    int
+	bytes    atomic.Int64
+	before   int64 // that had come when it began
+	arrivals suite.Arrivals[uint32]
+}
+
+// Subscribe makes so many clients, and one peer of the source.
+func (n *Network) Subscribe(ctx context.Context, node, source suite.Node, count int) (suite.Crowd, error) {
+	head, err := n.Head(ctx, node.URL)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s := &subscribers{cancel: cancel, count: count}
+	err = s.watch(ctx, source)
+	for range count {
+		if err == nil {
+			err = s.connect(ctx, node, uint32(head)+1)
+		}
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// watch sees the blocks that a node tells its peers of.
+func (s *subscribers) watch(ctx context.Context, source suite.Node) error {
+	p, err := hello(ctx, source)
+	if err != nil {
+		return err
+	}
+	p.Seen = func(t p2p.Type, frame []byte) {
+		if t == p2p.TypeBlock {
+			s.arrivals.See(p2p.BlockNumber(frame))
+		}
+	}
+	if err := p.SendHandshake(); err != nil {
+		return errors.Join(err, p.Close())
+	}
+	s.tasks.Go(func() {
+		defer p.Close()
+		if err := p.Follow(ctx); ctx.Err() == nil {
+			s.arrivals.Lose(err)
+		}
+	})
+	return nil
+}
+
+// connect adds a client, which lives until ctx ends or the node ends its connection.
+func (s *subscribers) connect(ctx context.Context, node suite.Node, first uint32) error {
+	c, err := openHistory(ctx, node, first, math.MaxUint32)
+	if err != nil {
+		return err
+	}
+	s.tasks.Go(func() {
+		defer c.Close()
+		defer context.AfterFunc(ctx, func() { c.Close() })()
+		if err := s.listen(c); ctx.Err() == nil {
+			s.arrivals.Lose(err)
+		}
+	})
+	return nil
+}
+
+// Where a message of the state history has the number of its block: behind a byte for its kind, two
+// positions of 36 bytes, and a byte that says that there is a block.
+const (
+	blockPresent = 1 + 2*36
+	blockNumber  = blockPresent + 1
+)
+
+// listen notes each block that comes, until the connection ends.
+func (s *subscribers) listen(c *websocket.Conn) error {
+	if _, _, err := c.ReadMessage(); err != nil { // the ABI
+		return err
+	}
+	for {
+		_, message, err := c.ReadMessage()
+		if err != nil {
+			return err
+		}
+		if len(message) < blockNumber+4 || message[blockPresent] != 1 {
+			return fmt.Errorf("a message of %d bytes without a block", len(message))
+		}
+		s.bytes.Add(int64(len(message)))
+		s.arrivals.Receive(binary.LittleEndian.Uint32(message[blockNumber:]))
+	}
+}
+
+// Begin forgets what was seen until now.
+func (s *subscribers) Begin() {
+	s.arrivals.Begin()
+	s.before = s.bytes.Load()
+}
+
+// Seen is what was seen since then.
+func (s *subscribers) Seen() suite.Sight {
+	seen := s.arrivals.Seen(s.count)
+	seen.Bytes = s.bytes.Load() - s.before
+	return seen
+}
+
+// Close ends all clients, and waits for them.
+func (s *subscribers) Close() {
+	s.cancel()
+	s.tasks.Wait()
+}

@@ -1,0 +1,86 @@
+package opera
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"tarn/bench/suite"
+	"tarn/opera/inter"
+	"tarn/opera/p2p/lightpeer"
+)
+
+// crowd is light peers of a node.
+type crowd struct {
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	peers    []*lightpeer.Peer
+	bytes    int64 // that had come when it began
+	arrivals suite.Arrivals[inter.EventID]
+}
+
+// Crowd connects peers to a node, none of which fetches its chain. With a source, one more listens there.
+// What they are told are events: each block needs some.
+func (n *Network) Crowd(ctx context.Context, node, source suite.Node, peers, _ int) (suite.Crowd, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &crowd{cancel: cancel}
+	if source.URL != "" {
+		if err := c.connect(ctx, source, c.arrivals.See); err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.peers = nil // what it is sent is not the node's
+	}
+	for i := range peers {
+		if err := c.connect(ctx, node, c.arrivals.Receive); err != nil {
+			c.Close()
+			return nil, fmt.Errorf("peer %d: %w", i+1, err)
+		}
+	}
+	return c, nil
+}
+
+// connect adds a peer, which lives until ctx ends or the node sends it away.
+func (c *crowd) connect(ctx context.Context, node suite.Node, told func(inter.EventID)) error {
+	p, err := lightpeer.Dial(ctx, node.Peers)
+	if err != nil {
+		return err
+	}
+	p.Seen = told
+	c.peers = append(c.peers, p)
+	c.tasks.Go(func() {
+		defer p.Close()
+		if err := p.Follow(ctx); ctx.Err() == nil {
+			c.arrivals.Lose(err)
+		}
+	})
+	return nil
+}
+
+// came is what came to all peers so far, in bytes.
+func (c *crowd) came() (sum int64) {
+	for _, p := range c.peers {
+		sum += p.Bytes.Load()
+	}
+	return sum
+}
+
+// Begin forgets what was seen until now.
+func (c *crowd) Begin() {
+	c.arrivals.Begin()
+	c.bytes = c.came()
+}
+
+// Seen is what was seen since then.
+func (c *crowd) Seen() suite.Sight {
+	s := c.arrivals.Seen(len(c.peers))
+	s.Bytes = c.came() - c.bytes
+	return s
+}
+
+// Close ends all peers, and waits for them.
+func (c *crowd) Close() {
+	c.cancel()
+	c.tasks.Wait()
+}
