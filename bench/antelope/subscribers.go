@@ -16,7 +16,10 @@ import (
 )
 
 // Subscribable is a node that has a state history.
-func (b *blocks) Subscribable(n suite.Node, _ int) (suite.Node, error) {
+func (b *blocks) Subscribable(n suite.Node, o suite.Subscriptions) (suite.Node, error) {
+	if o.Filters > 0 {
+		return n, errors.New("a node of Antelope has no filters")
+	}
 	return b.Keep(n, suite.KeepStates)
 }
 
@@ -32,15 +35,17 @@ type subscribers struct {
 }
 
 // Subscribe makes so many clients, and one peer of the source.
-func (n *Network) Subscribe(ctx context.Context, node, source suite.Node, count int) (suite.Crowd, error) {
+func (n *Network) Subscribe(
+	ctx context.Context, node, source suite.Node, o suite.Subscriptions,
+) (suite.Crowd, error) {
 	head, err := n.Head(ctx, node.URL)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &subscribers{cancel: cancel, count: count}
+	s := &subscribers{cancel: cancel, count: o.Count}
 	err = s.watch(ctx, source)
-	for range count {
+	for range o.Count {
 		if err == nil {
 			err = s.connect(ctx, node, uint32(head)+1)
 		}

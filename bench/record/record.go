@@ -74,6 +74,7 @@ type Options struct {
 	AskRate     float64 `json:"ask_rate"`              // questions per second of rpc's open loop
 	Peers       int     `json:"peers"`                 // in peer and serve-blocks
 	Subscribers int     `json:"subscribers,omitempty"` // in subscribers
+	Filters     int     `json:"filters,omitempty"`     // in subscribers
 	Syncing     int     `json:"syncing_peers"`         // of those, in serve-blocks
 	PeerFor     float64 `json:"peer_seconds"`          // of peer and serve-blocks
 	Window      float64 `json:"window_seconds"`        // of window

@@ -332,10 +332,10 @@ func (f *fake) Crowd(_ context.Context, _, _ Node, peers, fetching int) (Crowd, 
 	return fakeCrowd{peers, fetching}, nil
 }
 
-func (f *fake) Subscribable(n Node, _ int) (Node, error) { return n, nil }
+func (f *fake) Subscribable(n Node, _ Subscriptions) (Node, error) { return n, nil }
 
-func (f *fake) Subscribe(_ context.Context, _, _ Node, count int) (Crowd, error) {
-	return fakeCrowd{peers: count}, nil
+func (f *fake) Subscribe(_ context.Context, _, _ Node, o Subscriptions) (Crowd, error) {
+	return fakeCrowd{peers: o.Count}, nil
 }
 
 func (f *fake) Fetchable() bool { return true }

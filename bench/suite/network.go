@@ -94,11 +94,11 @@ type (
 	}
 	// Subscribed tells clients of each new block.
 	Subscribed interface {
-		// Subscribable is the node of which so many subscriptions may be asked for.
-		Subscribable(n Node, count int) (Node, error)
-		// Subscribe makes so many subscriptions to a node's blocks. Another node that the node follows is
-		// named: its blocks are seen there first.
-		Subscribe(ctx context.Context, node, source Node, count int) (Crowd, error)
+		// Subscribable is the node of which that may be asked for.
+		Subscribable(n Node, o Subscriptions) (Node, error)
+		// Subscribe subscribes to a node's blocks. Another node that the node follows is named: its blocks are
+		// seen there first.
+		Subscribe(ctx context.Context, node, source Node, o Subscriptions) (Crowd, error)
 	}
 	// Keeping can keep histories beside the chain.
 	Keeping interface {
@@ -155,6 +155,12 @@ type (
 		Gossip(ctx context.Context, node Node, seed uint64, count int, ready func() error) (int, time.Duration, error)
 	}
 )
+
+// Subscriptions are what clients ask a node for, to hear of its blocks.
+type Subscriptions struct {
+	Count   int // that the node tells of each block
+	Filters int // that it is asked for again and again; only Opera's has any
+}
 
 // Load is transfers at a steady rate.
 type Load struct {

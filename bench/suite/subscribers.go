@@ -34,6 +34,10 @@ func subscribersSuite() Suite {
 				{"subscribers", "subscriptions to blocks in subscribers", &o.Subscribers,
 					wrongIf(o.Subscribers < 1 || o.Subscribers > subscribersMost, "%d subscribers: from 1 to %d",
 						o.Subscribers, subscribersMost)},
+				{"filters", "filters in subscribers, of Opera: half of them for blocks, half for logs; a client asks for " +
+					"the news of each every ten seconds", &o.Filters,
+					wrongIf(o.Filters < 0 || o.Filters > subscribersMost, "%d filters: from 0 to %d",
+						o.Filters, subscribersMost)},
 				peerForOption(o), rateOption(o), sourceOption(o), sourceDirOption(o)}
 		},
 		check: neverIdle,
@@ -44,7 +48,7 @@ func subscribersSuite() Suite {
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
 			also := func(n Node) (Node, error) {
-				return l.network.(Subscribed).Subscribable(n, l.options.Subscribers)
+				return l.network.(Subscribed).Subscribable(n, l.subscriptions())
 			}
 			return l.withFollower(ctx, also, func(from, s *server) error {
 				return subscribedTo(ctx, l, from, s, found)
@@ -53,11 +57,16 @@ func subscribersSuite() Suite {
 	}
 }
 
+// subscriptions are those that the options ask for.
+func (l *life) subscriptions() Subscriptions {
+	return Subscriptions{l.options.Subscribers, l.options.Filters}
+}
+
 // subscribedTo has clients subscribe to a node, which follows another that takes transfers, and ends it.
 func subscribedTo(ctx context.Context, l *life, from, s *server, found *findings) error {
-	clients, err := l.network.(Subscribed).Subscribe(ctx, s.Node, from.Node, l.options.Subscribers)
+	clients, err := l.network.(Subscribed).Subscribe(ctx, s.Node, from.Node, l.subscriptions())
 	if err != nil {
-		return fmt.Errorf("subscribe %d times: %w", l.options.Subscribers, err)
+		return fmt.Errorf("subscribe %+v: %w", l.subscriptions(), err)
 	}
 	defer clients.Close()
 	v, err := watchCrowd(ctx, l, clients, s, func(length time.Duration) error { return l.transfersTo(ctx, from, length) })
