@@ -173,8 +173,12 @@ func (r *Reader) Forget() { r.last, r.begun, r.packed = Header{}, Header{}, r.pa
 // Last is the header of the last move that was whole.
 func (r *Reader) Last() Header { return r.last }
 
+// Keep makes the move that came last valid for as long as somebody has it.
+func (r *Reader) Keep() { r.plain = nil }
+
 // Read takes the next message. It returns the move that ends with it, nil if there is none: the message is one of
-// several, or came before. A move is valid until the next Read. An error wraps [ErrDamaged], [ErrGap], [ErrLine] or
+// several, or came before. A move is valid until the next Read, or
+// for ever with [Reader.Keep]. An error wraps [ErrDamaged], [ErrGap], [ErrLine] or
 // [ErrTooLarge]; the reader then waits for the message that it expects.
 func (r *Reader) Read(message []byte) (*Move, error) {
 	h, data, err := ReadHeader(message)

@@ -3,6 +3,7 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/types"
@@ -160,6 +161,24 @@ func (f Follower) Settle(final types.Checksum256) error {
 	}
 	consensus.NoteFinal(c.fork, final)
 	return c.LogIrreversible()
+}
+
+// SettleHead makes all blocks up to the head irreversible: another node says it of one that follows.
+func (f Follower) SettleHead() error {
+	c := f.c
+	branch := c.fork.FetchBranch(c.head.ID, c.head.BlockNum)
+	for _, b := range slices.Backward(branch) {
+		if err := c.finalise(b); err != nil {
+			return err
+		}
+	}
+	if len(branch) == 0 {
+		return nil
+	}
+	if err := c.advanceRoot(c.head.ID); err != nil {
+		return err
+	}
+	return c.logs.obsolete(c.head.BlockNum)
 }
 
 // BackTo takes blocks back until the one with this id is the head. An error wraps [ErrOtherState] if none of those that

@@ -12,6 +12,8 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	plantedfault.Test(t, []plantedfault.Fault{
 		{"nothing is taken back", "replica.go", "follower.BackTo(types.Checksum256(base.ID)); err != nil", "error(nil); err != nil"},
 		{"the rows of a block are left out", "replica.go", "return fleet.Apply(st, rows)", "_ = rows; return nil"},
+		{"the rows of joined blocks are left out", "replica.go", "fleet.Apply(st, blocks[i].Rows); err", "fleet.Apply(st, blocks[i].Rows[:0]); err"},
+		{"joined blocks follow a head that can be taken back", "replica.go", "follower.SettleHead(); err != nil", "error(nil); err != nil"},
 		{"what was adopted is not settled", "replica.go", "return follower.Settle(types.Checksum256(final.ID))", "_ = final; return nil"},
 		{"what is told as irreversible is ignored", "replica.go", "follower.Settle(types.Checksum256(final.ID))", "follower.Settle(types.Checksum256{})"},
 		{"another block is told as irreversible", "origin.go",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"tarn/antelope/chain"
@@ -60,6 +61,13 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 		if err := follower.BackTo(types.Checksum256(base.ID)); err != nil {
 			return err
 		}
+		settled := 1 + slices.IndexFunc(blocks, func(b fleet.Block) bool { return b.Point == final })
+		if settled > 1 {
+			if err := adoptSettled(follower, decoded[:settled], blocks[:settled]); err != nil {
+				return err
+			}
+			decoded, blocks = decoded[settled:], blocks[settled:]
+		}
 		for i := range blocks {
 			rows := blocks[i].Rows
 			err := follower.Adopt(decoded[i], func(st store.Store) error { return fleet.Apply(st, rows) })
@@ -73,6 +81,22 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 		return fmt.Errorf("%w: %w", fleet.ErrDiffers, err)
 	}
 	return err
+}
+
+// adoptSettled adopts blocks that are irreversible, and with them the head that they follow, as one
+// revision: a row that several of them change is on a page that is copied once.
+func adoptSettled(follower chain.Follower, decoded [][]chain.Told, blocks []fleet.Block) error {
+	if err := follower.SettleHead(); err != nil {
+		return err
+	}
+	return follower.Adopt(slices.Concat(decoded...), func(st store.Store) error {
+		for i := range blocks {
+			if err := fleet.Apply(st, blocks[i].Rows); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Load makes a chain's empty state that of a snapshot.

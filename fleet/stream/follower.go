@@ -273,7 +273,14 @@ type walk struct {
 	back    bool // the head may be left for a block before it
 	met     bool // the head was met: all that follows is applied
 	told    bool // the message that came last ended a move
+
+	joined fleet.Move // that came and is not applied yet, of moves that follow each other; no blocks for none
+	size   int        // bytes of its messages
 }
+
+// joinedBytes is about how many bytes of messages are joined to one move, where more than one waits: what
+// is irreversible in them becomes one revision.
+const joinedBytes = 4 << 20
 
 // errNotMet says that no message tells what follows the head.
 var errNotMet = errors.New("the stream does not tell what follows the head")
@@ -309,7 +316,7 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 			continue
 		case r := <-come:
 			if r.err != nil {
-				return fmt.Errorf("read the stream: %w", r.err)
+				return errors.Join(w.applyJoined(ctx), fmt.Errorf("read the stream: %w", r.err))
 			}
 			m = r.message
 		}
@@ -321,6 +328,11 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 		next, look = at+1, time.Now().Add(silentTime)
 		if err := w.read(ctx, m.Data()); err != nil {
 			return fmt.Errorf("message %d: %w", at, err)
+		}
+		if len(come) == 0 {
+			if err := w.applyJoined(ctx); err != nil {
+				return fmt.Errorf("message %d: %w", at, err)
+			}
 		}
 		if !w.met && w.told && at > last {
 			if ahead, err := w.isAhead(ctx, m.Data()); err != nil {
@@ -387,7 +399,7 @@ type received struct {
 // receive gets messages until an error, or until ended is closed. The library notices only within one call that waits
 // for long that a consumer is gone: so nobody else waits beside that call.
 func receive(messages jetstream.MessagesContext, ended <-chan struct{}) <-chan received {
-	come := make(chan received)
+	come := make(chan received, 1) // one that waits is seen
 	go func() {
 		for {
 			m, err := messages.Next()
@@ -429,7 +441,36 @@ func (w *walk) read(ctx context.Context, message []byte) error {
 	if m == nil || len(m.Blocks) == 0 {
 		return nil
 	}
-	return w.apply(ctx, m)
+	return w.join(ctx, m, len(message))
+}
+
+// join joins a move to what came before it and is not applied yet. What it does not follow is applied first,
+// and it is applied itself if enough is joined, or if somebody wants to see the state after it.
+func (w *walk) join(ctx context.Context, m *fleet.Move, size int) error {
+	if len(w.joined.Blocks) > 0 && w.joined.To() != m.Base() {
+		if err := w.applyJoined(ctx); err != nil {
+			return err
+		}
+	}
+	if !w.met {
+		return w.apply(ctx, m)
+	}
+	w.reader.Keep()
+	w.joined.Blocks, w.joined.Final = append(w.joined.Blocks, m.Blocks...), m.Final
+	if w.size += size; w.size >= joinedBytes || w.verify.isWanted() {
+		return w.applyJoined(ctx)
+	}
+	return nil
+}
+
+// applyJoined applies what is joined.
+func (w *walk) applyJoined(ctx context.Context) error {
+	if len(w.joined.Blocks) == 0 {
+		return nil
+	}
+	m := w.joined
+	w.joined, w.size = fleet.Move{}, 0
+	return w.apply(ctx, &m)
 }
 
 // apply applies what the replica does not have of a move.

@@ -108,6 +108,13 @@ func (v *verification) await(next *nodesRows) {
 	v.awaited = next
 }
 
+// isWanted tells whether somebody may want to compare the state after the next block.
+func (v *verification) isWanted() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.due.Load() || v.awaited != nil || len(v.coming) > 0
+}
+
 // applied says where the replica stands now, and keeps a view of that if somebody may ask for it.
 func (v *verification) applied(at fleet.Point) {
 	v.mu.Lock()
