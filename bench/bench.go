@@ -51,7 +51,7 @@ func Command() *cobra.Command {
 type files struct{ json, html string }
 
 func (f *files) flags(c *cobra.Command, jsonDefault, htmlDefault string) {
-	c.Flags().StringVar(&f.json, "json", jsonDefault, "file for all that was found, in JSON")
+	c.Flags().StringVar(&f.json, "json", jsonDefault, "file for all results, in JSON")
 	c.Flags().StringVar(&f.html, "html", htmlDefault, "file for the report, one page")
 }
 

@@ -19,10 +19,11 @@ func growthCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "growth RUN.json RUN.json... --by OPTION",
 		Short: "Show how values grow with an option in which saved runs differ",
-		Long: "Show how the values of suites grow with an option of `tarn bench run`: the runs that were saved\n" +
-			"differ in it, and have the same suites and subjects. A table has a row for each run. With -o, curves\n" +
-			"are drawn too: SUITE-by-OPTION-light.svg and SUITE-by-OPTION-dark.svg in a folder, which is made.\n" +
-			"With --metric both have another value than the suite's own.",
+		Long: "Show how the values of suites grow with an option of `tarn bench run`. The saved runs have different\n" +
+			"values of this option, and the same suites and subjects. A table has a row for each run. With -o,\n" +
+			"curves are drawn too: SUITE-by-OPTION-light.svg and SUITE-by-OPTION-dark.svg in a folder, which is\n" +
+			"made. Tables and curves show the value that the chart of the suite shows, or the one that --metric\n" +
+			"names.",
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			g, notes, err := growthOf(args, option)
@@ -52,16 +53,18 @@ func growthCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&option, "by", "", "the option of `tarn bench run`, without its dashes, such as peers")
+	c.Flags().StringVar(&option, "by", "", "the `OPTION` of tarn bench run in which the runs differ, without its "+
+		"dashes, such as peers")
 	c.Flags().StringVarP(&dir, "output", "o", "", "folder for the pictures")
-	c.Flags().StringVar(&metric, "metric", "", "another value, as a table of the report names it")
+	c.Flags().StringVar(&metric, "metric", "", "show this value, by its name in the tables of the report, and not "+
+		"that of the chart")
 	return c
 }
 
 // growthOf reads runs that differ in an option. Notes say in what else they differ.
 func growthOf(files []string, option string) (g report.Growth, notes []string, err error) {
 	if option == "" {
-		return g, nil, errors.New("--by names the option in which the runs differ")
+		return g, nil, errors.New("--by is missing: it names the option in which the runs differ")
 	}
 	g.Option = option
 	var others []string

@@ -45,7 +45,7 @@ func TestRunsShowHowValuesGrow(t *testing.T) {
 	for why, args := range map[string][]string{
 		"no suite has such an option": {"--by", "peer"},
 		"it is no number":             {"--by", "source"},
-		"--by names the option":       {},
+		"--by is missing":             {},
 		"no such file":                {"--by", "peers", filepath.Join(dir, "none")},
 	} {
 		_, log, code := bench(t, t.Context(), append(append([]string{"growth"}, runs...), args...)...)

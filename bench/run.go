@@ -36,10 +36,11 @@ func runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run SUITE... --on SUBJECT,...",
 		Short: "Measure suites on subjects, in pairs",
-		Long: "Measure suites (`tarn bench list`) on subjects, one after the other, in rounds; every other\n" +
-			"round has the reverse order. The first subject is what the others are compared with. A subject is\n" +
-			"tarn[=PATH][:MODE], nodeos=PATH[:MODE] or opera=PATH[:PRESET]; MODE is the map mode or, of\n" +
-			"tarn, the engine.",
+		Long: "Measure suites (`tarn bench list`) on subjects, one after the other, in rounds. Every second round " +
+			"has\n" +
+			"the reverse order. The other subjects are compared with the first one. A subject is\n" +
+			"tarn[=PATH][:MODE], nodeos=PATH[:MODE] or opera=PATH[:PRESET]. MODE is the map mode; for tarn it may\n" +
+			"also be an engine.",
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Suites = args
 			if from != "" {
@@ -48,7 +49,7 @@ func runCommand() *cobra.Command {
 					return err
 				}
 				if len(args) > 0 || len(on) > 0 {
-					return usage(errors.New("--from says the suites and subjects: none may be named besides"))
+					return usage(errors.New("--from names the suites and subjects: name no others"))
 				}
 				o, on = again, again.Subjects
 			}
@@ -61,8 +62,8 @@ func runCommand() *cobra.Command {
 	f.flags(c, "tarn-bench.json", "tarn-bench.html")
 	c.Flags().StringSliceVar(&on, "on", nil, "subjects, separated by commas")
 	c.Flags().StringVar(&dir, "dir", "",
-		"folder for chains that are made and for the nodes; default one in the user's cache")
-	c.Flags().StringVar(&from, "from", "", "a run's JSON: do the same again")
+		"folder for the chains and the nodes; by default a folder in the user's cache")
+	c.Flags().StringVar(&from, "from", "", "JSON file of a run, to repeat this run")
 	runFlags(c, &o)
 	return c
 }

@@ -3,29 +3,51 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tarn/bench/record"
 	"tarn/bench/report"
 	"tarn/bench/suite"
-	"tarn/internal/figuretable"
 )
 
 func listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the suites", Args: cobra.NoArgs,
+		Use: "list", Short: "List what can be measured", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			t := figuretable.Table{Head: []string{"suite", "in the articles", "time of a life", "disk of a subject",
-				"what is done"},
-				Notes: []string{"Times and sizes are for chains of the usual size; a recorded chain takes what it is.",
-					"Needed besides: a subject of one's own for nodeos and opera; nothing is downloaded."}}
+			var b strings.Builder
 			for _, d := range suite.All() {
-				t.Add(d.Name, d.Article, d.Time, d.Disk, d.How)
+				fmt.Fprintf(&b, "%s\n%s", d.Name, indented(d.How))
+				if d.Article != "–" {
+					b.WriteString(indented("Chart in the articles: " + d.Article))
+				}
+				b.WriteString(indented("Time of one measurement: "+d.Time) +
+					indented("Disk for each subject: "+d.Disk) + "\n")
 			}
-			return t.Write(c.OutOrStdout())
+			b.WriteString("Times and sizes are for a chain of the usual size; with a recorded chain they depend " +
+				"on that chain.\n" +
+				"To measure nodeos or opera, name the program on your machine: nothing is downloaded.\n")
+			_, err := io.WriteString(c.OutOrStdout(), b.String())
+			return err
 		},
 	}
+}
+
+// indented is a text in lines of a terminal's width, with a margin.
+func indented(text string) string {
+	const wide, margin = 78, "   "
+	var b strings.Builder
+	for line, words := "", strings.Fields(text); len(words) > 0 || line != ""; {
+		if len(words) > 0 && len([]rune(line+words[0])) < wide {
+			line, words = line+" "+words[0], words[1:]
+			continue
+		}
+		b.WriteString(margin + line + "\n")
+		line = ""
+	}
+	return b.String()
 }
 
 // loadRun loads a run. A watch is an error, which says what only runs are good for.
@@ -51,7 +73,7 @@ func compareCommand() *cobra.Command {
 			}
 			tables := report.Compare(runs[0], runs[1])
 			if len(tables) == 0 {
-				return failed(errors.New("the two have no subject in the same suite"))
+				return failed(errors.New("the two runs have no common suite with a common subject"))
 			}
 			for _, t := range tables {
 				if err := t.Write(c.OutOrStdout()); err != nil {
@@ -99,7 +121,7 @@ func picturesCommand() *cobra.Command {
 		Use: "pictures RUN.json -o FOLDER", Short: "Draw a run that was saved, for documents", Args: cobra.ExactArgs(1),
 		Long: "Draw the chart of each suite of a run that was saved: SUITE-light.svg and SUITE-dark.svg in a\n" +
 			"folder, which is made. Each picture says when the run was, and on which machine. With --metric the\n" +
-			"charts are of another value than the suite's own, as SUITE-VALUE-light.svg.",
+			"charts show the value with this name, and the files are SUITE-VALUE-light.svg and -dark.svg.",
 		RunE: func(c *cobra.Command, args []string) error {
 			r, err := loadRun(args[0], "a run can be drawn")
 			if err == nil && dir == "" {
@@ -119,6 +141,7 @@ func picturesCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVarP(&dir, "output", "o", "", "folder for the pictures")
-	c.Flags().StringVar(&metric, "metric", "", "draw this value, as a table of the report names it, of the suites that have it")
+	c.Flags().StringVar(&metric, "metric", "", "draw this value, by its name in the tables of the report, for the "+
+		"suites that have it")
 	return c
 }

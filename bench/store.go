@@ -29,9 +29,9 @@ func storeCommand() *cobra.Command {
 	e := engines{Config: stores.Default()}
 	c := &cobra.Command{
 		Use:   "store [SECTION...]",
-		Short: "Measure the engines without a chain, beside each other and beside their libraries alone",
-		Long: "Make stores on every engine and measure them beside each other, each measurement in a process\n" +
-			"of its own. Without sections all are measured; at full size that takes hours and 40 GB of disk.\n\n" +
+		Short: "Measure the engines without a chain, and compare them with each other and with their bare libraries",
+		Long: "Make stores on every engine, measure them and compare them. Each measurement is in a process of its\n" +
+			"own. Without sections all sections are measured; at full size that takes hours and 40 GB of disk.\n\n" +
 			"Sections:\n" + figuretable.Help(stores.Sections()),
 		ValidArgs: sectionNames(), Args: cobra.OnlyValidArgs,
 		RunE: func(c *cobra.Command, names []string) error {
@@ -49,9 +49,9 @@ func storeCommand() *cobra.Command {
 	}
 	e.flags(c.Flags())
 	c.Flags().StringVar(&e.dir, "dir", "",
-		"folder for the stores, which are removed at the end; the user's cache if not given")
-	c.Flags().StringVar(&e.json, "json", "", "file for all results as measured")
-	c.Flags().BoolVar(&e.short, "short", false, "other defaults, small and quick: shows that everything runs")
+		"folder for the stores, which are removed at the end; by default a folder in the user's cache")
+	c.Flags().StringVar(&e.json, "json", "", "file for all results, in JSON")
+	c.Flags().BoolVar(&e.short, "short", false, "use small defaults that are quick, to see that everything runs")
 	return c
 }
 
@@ -92,17 +92,18 @@ func (e *engines) flags(f *pflag.FlagSet) {
 	}
 	f.StringSliceVar(&e.Stores, "stores", nil, "stores to measure, all if not given: "+strings.Join(names, ", "))
 	f.IntVar(&e.Rows, "rows", e.Rows, "rows in each store")
-	f.Uint64Var(&e.Seed, "seed", e.Seed, "of all random choices")
+	f.Uint64Var(&e.Seed, "seed", e.Seed, "seed of all random choices")
 	f.IntVar(&e.Rounds, "rounds", e.Rounds, "rounds of each comparison")
-	f.BoolVar(&e.Rest, "rest", e.Rest, "let the disk come to rest between measurements")
-	f.DurationVar(&e.Time, "time", e.Time, "of one measurement in a round")
-	f.DurationVar(&e.Sustain, "sustain", e.Sustain, "of each run in section lsm")
-	f.DurationVar(&e.Trap, "trap", e.Trap, "of each run in section trap")
+	f.BoolVar(&e.Rest, "rest", e.Rest, "wait between measurements until the disk is idle")
+	f.DurationVar(&e.Time, "time", e.Time, "time of one measurement in a round")
+	f.DurationVar(&e.Sustain, "sustain", e.Sustain, "time of each run in section lsm")
+	f.DurationVar(&e.Trap, "trap", e.Trap, "time of each run in section trap")
 	f.DurationVar(&e.TrapBare, "trap-bare", e.TrapBare,
-		"of the bare mapping in section trap; it may write 5 GB a second")
+		"time of the bare mapping in section trap; it may write 5 GB per second")
 	f.DurationVar(&e.TrapEvery, "trap-every", e.TrapEvery, "time between checkpoints in section trap")
-	f.Var((*megabytes)(&e.Cache), "cache", "memory of an LSM engine or library in get, update, seek and view")
-	f.Var((*megabytes)(&e.Memory), "memory", "the same in the other sections")
+	f.Var((*megabytes)(&e.Cache), "cache", "memory of an LSM engine or library in the sections get, update, seek "+
+		"and view")
+	f.Var((*megabytes)(&e.Memory), "memory", "memory of an LSM engine or library in the other sections")
 	f.Var((*megabytes)(&e.OpenBytes), "open-size", "size of the store that is opened")
 	f.Var((*megabytes)(&e.CheckpointBytes), "checkpoint-size", "changed pages of a measured checkpoint")
 }

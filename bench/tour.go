@@ -27,7 +27,7 @@ func tourSubjects() (all []string) {
 	return all
 }
 
-// tourOptions are those of the tour: what takes some four minutes on two processors.
+// tourOptions are those of the tour: what takes about four minutes on two processors.
 func tourOptions() record.Options {
 	return record.Options{
 		Suites: []string{suite.Import, suite.Start, suite.Push, suite.Stop}, Rounds: 6, Seed: 1,
@@ -45,10 +45,10 @@ func tourCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what a node costs: processor, memory, disk",
-		Long: "Without a subcommand: a tour of some four minutes, 2 GB of disk and no download. It makes a\n" +
-			"chain from a seed, gives it to this program in each of its engines and map modes, one\n" +
+		Long: "Without a subcommand: a tour. It takes about four minutes and 2 GB of disk, and downloads nothing.\n" +
+			"It makes a chain from a seed, gives it to this program in each of its engines and map modes, one\n" +
 			"after the other, and says what they cost: a table here, and one page of HTML.\n" +
-			"An interrupt ends it early with the report of what was measured until then.",
+			"An interrupt ends the tour early, with the report of what was measured until then.",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage(fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath()))
@@ -66,9 +66,9 @@ func tourCommand() *cobra.Command {
 	}
 	f.flags(c, "tarn-bench.json", "tarn-bench.html")
 	c.Flags().StringVar(&dir, "dir", "",
-		"folder for chains that are made and for the nodes; default one in the user's cache")
-	c.Flags().Uint64Var(&o.Seed, "seed", o.Seed, "of the chain and the transfers")
-	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "rounds, as far as they fit into the time")
+		"folder for the chains and the nodes; by default a folder in the user's cache")
+	c.Flags().Uint64Var(&o.Seed, "seed", o.Seed, "seed of the chain and the transfers")
+	c.Flags().IntVar(&o.Rounds, "rounds", o.Rounds, "rounds; a round that does not fit into the time is left out")
 	c.Flags().IntVar(&o.Accounts, "accounts", o.Accounts, "accounts of the chain")
 	c.Flags().IntVar(&o.Work, "transfers", o.Work, "transfers of the chain")
 	return c

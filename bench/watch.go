@@ -35,9 +35,9 @@ func watchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "watch --pid N",
 		Short: "Watch a process, of this program or any other, and say what it costs",
-		Long: "Watch a process by the kernel's files alone and print what it used of the processor,\n" +
-			"memory and disk, and what it would write in a year. An interrupt ends it early with\n" +
-			"the report of the time until then.",
+		Long: "Watch a process, only with the kernel's files, and print how much processor time, memory and disk it\n" +
+			"used, and how much it would write in a year. An interrupt ends the watch early, with the report of\n" +
+			"the time until then.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.PID <= 0 || o.For < time.Second || !(o.Rating >= 0) {
@@ -54,11 +54,12 @@ func watchCommand() *cobra.Command {
 			return watch(c, o, f)
 		},
 	}
-	c.Flags().IntVar(&o.PID, "pid", 0, "the process")
-	c.Flags().DurationVar(&o.For, "for", 10*time.Minute, "how long")
+	c.Flags().IntVar(&o.PID, "pid", 0, "id of the process")
+	c.Flags().DurationVar(&o.For, "for", 10*time.Minute, "how long to watch")
 	c.Flags().Float64Var(&o.Rating, "tbw", 600,
-		"terabytes that the disk is rated for, for the years that it lasts; 0: unknown")
-	c.Flags().StringVar(&o.URL, "url", "", "the node's API, for what it writes by cause: http://127.0.0.1:8888")
+		"terabytes that the disk is rated for, to calculate how many years it lasts; 0: unknown")
+	c.Flags().StringVar(&o.URL, "url", "", "address of the node's API, such as http://127.0.0.1:8888, to show "+
+		"also why the node writes")
 	f.flags(c, "", "")
 	return c
 }

@@ -131,7 +131,7 @@ func TestWrongCommandLinesAreRefused(t *testing.T) {
 		{"run disk --on tarn --checkpoint-every 0s", "between checkpoints"},
 		{"run disk --on tarn --tbw -1", "rated"},
 		{"run rpc --on tarn --ask-for 0s", "0 s"},
-		{"run rpc --on tarn --ask-rate 0", "0 questions"},
+		{"run rpc --on tarn --ask-rate 0", "0 requests per second"},
 		{"run peer --on tarn --peers 0", "0 peers"},
 		{"run subscribers --on tarn --subscribers 0", "0 subscribers"},
 		{"run import --on tarn --chain opera --validators 101", "101 validators"},
@@ -171,7 +171,7 @@ func TestSuitesAreListed(t *testing.T) {
 	out, _, code := bench(t, t.Context(), "list")
 	for _, name := range []string{"import", "start", "push", "stop", "disk", "snapshot", "rpc", "sync", "window", "p2p",
 		"peer", "subscribers", "serve-blocks"} {
-		if code != 0 || !strings.Contains(out, "| "+name) {
+		if code != 0 || !strings.Contains("\n"+out, "\n"+name+"\n") {
 			t.Errorf("%d: no %s in\n%s", code, name, out)
 		}
 	}

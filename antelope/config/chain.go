@@ -19,7 +19,7 @@ func chainFiles() []Option {
 			Help: "Folder of older logs, absolute or in blocks-dir. The default is blocks-dir."},
 		{Name: "blocks-archive-dir", Kind: Path,
 			Help: "Folder for logs that are no longer read, absolute or in blocks-dir. If this is empty, old logs are deleted.\nThe " +
-				"node never looks into it; its files are the operator's."},
+				"node never reads or deletes files in this folder."},
 		{Name: "state-dir", Kind: Path, Default: "state", Help: "Folder of the chain's state, absolute or in data-dir"},
 		{Name: "protocol-features-dir", Kind: Path, Default: "protocol_features",
 			Help: "Folder of the specifications of protocol features, absolute or in config-dir"},
@@ -32,7 +32,8 @@ func chainLimits() []Option {
 	return []Option{
 		{Name: "wasm-runtime", Kind: Choice, Choices: []string{"eos-vm-jit", "eos-vm", "eos-vm-oc"},
 			Default: "eos-vm-jit",
-			Help:    "Which machine of nodeos runs contracts: eos-vm-jit, eos-vm or eos-vm-oc. All give the same results.",
+			Help: "Which WebAssembly runtime of nodeos runs contracts: eos-vm-jit, eos-vm or eos-vm-oc. All give " +
+				"the same results.",
 			Instead: oc,
 			Former:  map[string]string{"wabt": wasmGone, "wavm": wasmGone, "binaryen": wasmGone}},
 		{Name: "profile-account", Kind: Texts, Composing: true, Help: "An account whose contract is to be profiled",
@@ -66,15 +67,15 @@ func chainRules() []Option {
 		list("contract-blacklist", "These contracts may not be called"),
 		list("action-blacklist", "An action that may not be called, as code::action"),
 		list("key-blacklist", "A public key that must not enter an authority"),
-		list("sender-bypass-whiteblacklist", "Deferred transactions of these senders are not held to the lists"),
+		list("sender-bypass-whiteblacklist", "Deferred transactions of these senders are not checked against the lists"),
 		{Name: "read-mode", Kind: Choice, Choices: []string{"head", "irreversible", "speculative"}, Default: "head",
 			Former: map[string]string{
 				"read-only": "removed in Leap 4.0; use read-mode = head with p2p-accept-transactions = false and " +
 					"api-accept-transactions = false"},
 			Help: "What readers see.\nhead: the state after the newest block. Valid transactions are relayed.\n" +
-				"irreversible: the state after the last irreversible block. No transactions from peers are relayed, " +
-				"and none are taken from the API, unless the feature SAVANNA is active when the node starts: then " +
-				"both are as with head.\n" +
+				"irreversible: the state after the last irreversible block. The node relays no transactions from peers " +
+				"and takes none from the API. But if the feature SAVANNA is active when the node starts, it does both, " +
+				"as with head.\n" +
 				"speculative: the state after the newest block and transactions that are in no block yet. Valid " +
 				"transactions are relayed.\n"},
 		{Name: "api-accept-transactions", Kind: Bool, Default: "true",
@@ -83,7 +84,8 @@ func chainRules() []Option {
 			Help: "full: every block is checked whole.\nlight: every header is checked; the transactions in signed " +
 				"blocks are trusted\n"},
 		{Name: "disable-ram-billing-notify-checks", Kind: Switch,
-			Help: "Let contracts bill RAM to others while they are being notified, otherwise this node refuses it."},
+			Help: "Accept transactions in which a contract bills RAM to another account while it handles a " +
+				"notification. Without this option the node refuses them."},
 		{Name: "maximum-variable-signature-length", Kind: Uint32, Default: "16384",
 			Help: "The most that the variable parts of a signature may take, in bytes"},
 		{Name: "trusted-producer", Kind: Texts, Composing: true,
@@ -130,8 +132,8 @@ func chainQueries() []Option {
 		{Name: "integrity-hash-on-stop", Kind: Switch, Help: "Log the integrity hash of the state at the end"},
 		{Name: "block-log-retain-blocks",
 			Kind: Uint32,
-			Help: "Keep only so many of the newest blocks in the block log, and give the space of older ones " +
-				"back.\n0 keeps no block log at all."},
+			Help: "Keep only this number of newest blocks in the block log. The disk space of older blocks becomes " +
+				"free.\n0 keeps no block log at all."},
 	}
 }
 

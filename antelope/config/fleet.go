@@ -11,8 +11,8 @@ func fleetOptions() []Option {
 			Help: "Name of the fleet: letters, digits and dashes. Nodes that can replace each other and their " +
 				"replicas have the same name; other chains on the same servers have others."},
 		{Name: "fleet-embedded", Kind: Switch,
-			Help: "Run a NATS server in this process, with its files in the folder fleet in data-dir, in the place " +
-				"of fleet-server."},
+			Help: "Run a NATS server in this process, with its files in the folder fleet in data-dir. It is used " +
+				"instead of fleet-server."},
 		{Name: "fleet-listen", Kind: Text,
 			Help: "host:port at which the NATS server of fleet-embedded listens, for replicas in other processes; " +
 				"empty: no network address. It has no login: use an address that only this machine reaches " +
@@ -38,7 +38,7 @@ func fleetOptions() []Option {
 		{Name: "fleet-snapshot-minutes", Kind: Uint32, Default: "60",
 			Help: "Minutes between two snapshots that replicas may begin with"},
 		{Name: "fleet-folder", Kind: Text,
-			Help: "Folder for the snapshots that replicas begin with, in the place of the NATS servers: an absolute " +
+			Help: "Folder for the snapshots that replicas begin with, instead of the NATS servers: an absolute " +
 				"path that all nodes and replicas of the fleet see. A replica may also name a URL (http or https) at " +
 				"which a web server shows it."},
 		{Name: "fleet-verify", Kind: Switch,

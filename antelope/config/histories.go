@@ -9,7 +9,7 @@ func stateHistory() []Option {
 		{Name: "state-history-archive-dir",
 			Kind: Path,
 			Help: "Folder for logs that are no longer read, absolute or in state-history-dir. If this is " +
-				"empty, old logs are deleted.\nIts files are the operator's."},
+				"empty, old logs are deleted.\nThe node never reads or deletes files in this folder."},
 		{Name: "state-history-stride", Kind: Uint32,
 			Help: "Begin new logs whenever the block's number is a multiple of this.\nThe old ones become " +
 				"*-history-<first>-<last>.log and .index."},

@@ -51,7 +51,7 @@ func version() Version {
 // Command is the nodeos subcommand. Its arguments are nodeos' own, read by
 // nodeos' rules, but for a tool in the first place.
 func Command() *cobra.Command {
-	return newCommand("An Antelope node, in the place of Leap's nodeos (see --help), and `nodeos block-log`, "+
+	return newCommand("An Antelope node, which replaces Leap's nodeos (see --help), and `nodeos block-log`, "+
 		"`nodeos snapshot`", func(c *cobra.Command, args []string) error {
 		if len(args) > 0 && (args[0] == "block-log" || args[0] == "snapshot") {
 			tool := Tools()

@@ -20,7 +20,7 @@ import (
 
 // Tools is what Leap has as the program leap-util: block-log, snapshot, version.
 func Tools() *cobra.Command {
-	c := &cobra.Command{Use: "leap-util", Short: "Tools for block logs and snapshots, in the place of Leap's leap-util"}
+	c := &cobra.Command{Use: "leap-util", Short: "Tools for block logs and snapshots; replaces Leap's leap-util"}
 	c.AddCommand(blockLogCommand(), snapshotCommand(), versionCommand(version()))
 	return group(c)
 }
@@ -28,7 +28,7 @@ func Tools() *cobra.Command {
 // SpringTools is what Spring has as the program spring-util: what leap-util has, with finalizers' keys.
 func SpringTools() *cobra.Command {
 	c := &cobra.Command{Use: "spring-util",
-		Short: "Tools for block logs, snapshots and finalizers' keys, in the place of Spring's spring-util"}
+		Short: "Tools for block logs, snapshots and finalizers' keys; replaces Spring's spring-util"}
 	snapshots := snapshotCommand()
 	snapshots.AddCommand(snapshotInfoCommand())
 	c.AddCommand(blockLogCommand(), blsCommand(), snapshots, versionCommand(version().as(execute.Spring)))

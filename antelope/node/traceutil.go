@@ -16,7 +16,7 @@ import (
 
 // TraceTools is what Leap has as the program trace_api_util.
 func TraceTools() *cobra.Command {
-	c := &cobra.Command{Use: "trace_api_util", Short: "Compress files of traces, in the place of Leap's trace_api_util"}
+	c := &cobra.Command{Use: "trace_api_util", Short: "Compress files of traces; replaces Leap's trace_api_util"}
 	var stride uint32
 	compress := &cobra.Command{
 		Use: "compress input-path [output-path]", Short: `Compress a trace file into the "clog" format`,

@@ -54,7 +54,7 @@ func difference(m record.Metric, before, after []float64) []string {
 	case p <= doubt && x != 0:
 		told = fmt.Sprintf("%+.1f %%", 100*(y/x-1))
 	case p <= doubt:
-		told = "from nothing"
+		told = "was 0"
 	}
 	return []string{m.Key(), scale.unit, scale.text(x), scale.text(y), told, fmt.Sprintf("%.3f", p),
 		fmt.Sprintf("%d+%d", len(before), len(after))}

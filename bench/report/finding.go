@@ -55,19 +55,19 @@ func sentence(r *record.Run, s record.Suite) string {
 	best, worst, n := extremes(r, s.Name, metrics[0])
 	names, scale := labels(r.Subjects), chartScale(r, s)
 	value := func(i int) float64 { return median(r, s.Name, r.Subjects[i], metrics[0]) }
-	of := func(i int) string { return names[i] + " with " + scale.written(value(i)) }
+	with := func(i int) string { return names[i] + " with " + scale.written(value(i)) }
 	switch {
 	case n == 0:
 		return charts(s) + ": nothing could be measured."
 	case n == 1:
-		return fmt.Sprintf("%s: %s, of %s.", charts(s), scale.written(value(best)), names[best])
+		return fmt.Sprintf("%s: %s.", charts(s), with(best))
 	case value(best) == value(worst):
-		return fmt.Sprintf("%s: %s, of all.", charts(s), scale.written(value(best)))
+		return fmt.Sprintf("%s: %s for all.", charts(s), scale.written(value(best)))
 	}
-	told := fmt.Sprintf("%s: best is %s; last is %s", charts(s), of(best), of(worst))
+	told := fmt.Sprintf("%s: best is %s; worst is %s", charts(s), with(best), with(worst))
 	pairs := pairsOf(r, s.Name, metrics[0], worst, best)
 	if pairs.Sure {
-		told += fmt.Sprintf(", %s times as much", figuretable.Ratio(pairs.Median))
+		told += fmt.Sprintf(", which is %s times as much", figuretable.Ratio(pairs.Median))
 	}
 	return told + doubts(pairs) + "."
 }
@@ -104,7 +104,7 @@ func sentenceOfParts(r *record.Run, s record.Suite, metrics []record.Metric) str
 		return charts(s) + ": nothing could be measured."
 	}
 	if len(r.Subjects) == 1 {
-		return fmt.Sprintf("%s: of %s, in %d parts.", charts(s), names[0], measured)
+		return fmt.Sprintf("%s: %s was measured in %d parts.", charts(s), names[0], measured)
 	}
 	var told []string
 	for i, n := range wins {
@@ -116,7 +116,7 @@ func sentenceOfParts(r *record.Run, s record.Suite, metrics []record.Metric) str
 	if !sure {
 		doubt = " (too few pairs to conclude anything)"
 	}
-	return fmt.Sprintf("%s: of %d parts, best is %s%s.", charts(s), measured, strings.Join(told, ", "), doubt)
+	return fmt.Sprintf("%s: best of %d parts: %s%s.", charts(s), measured, strings.Join(told, ", "), doubt)
 }
 
 // extremes are the subjects with the best and the worst median, and how many have one.

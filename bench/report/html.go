@@ -46,8 +46,8 @@ func runPage(r *record.Run) page {
 	failed := slices.DeleteFunc([]figuretable.Table{failuresTable(r)}, func(t figuretable.Table) bool { return len(t.Rows) == 0 })
 	return page{
 		Title: "What a node costs",
-		Lead: []string{"The same chain and the same work for each, in processes of their own, in rounds; every " +
-			"other round has the reverse order. Units are decimal: 1 KB is 1000 bytes, 1 MB is 1000 KB.", ending(r)},
+		Lead: []string{"Each subject got the same chain and the same work, in processes of its own, in rounds. Every " +
+			"second round had the reverse order. Units are decimal: 1 KB is 1000 bytes, 1 MB is 1000 KB.", ending(r)},
 		Findings: findings(r), Tables: failed, Plots: runPlots(r), Notes: Notes(r), Subjects: r.Subjects,
 		Settings: r.Machine.Settings, Lives: lives(r), Commands: commands(r),
 	}
@@ -78,7 +78,7 @@ func livesOf(r *record.Run, suite string, part record.Suite) figuretable.Table {
 		scales[i] = scaleOf(m.Unit, greatestMedian(r, suite, m))
 		t.Head = append(t.Head, strings.TrimSpace(m.Name+" "+scales[i].unit))
 	}
-	t.Head = append(t.Head, "calibration ms", "others %", "pair")
+	t.Head = append(t.Head, "test work ms", "other programs %", "for ratios")
 	for _, l := range r.Lives {
 		if l.Suite != suite {
 			continue
@@ -91,12 +91,12 @@ func livesOf(r *record.Run, suite string, part record.Suite) figuretable.Table {
 				row = append(row, figuretable.None)
 			}
 		}
-		pair := "used"
+		pair := "yes"
 		if l.Unsteady {
-			pair = "another speed"
+			pair = "no, another speed"
 		}
 		if l.Failure != "" {
-			pair = "lost"
+			pair = "no, failed"
 		}
 		t.Add(append(row, figuretable.Significant(1e3*l.CalibrationBefore)+", "+figuretable.Significant(1e3*l.CalibrationAfter),
 			figuretable.Significant(100*l.Others), pair)...)

@@ -198,7 +198,7 @@ func TestAYearHasTwoTermsWhereTheNodeTellsOfCheckpoints(t *testing.T) {
 	}
 	var b strings.Builder
 	if err := WriteWatch(&b, w); err != nil || !strings.Contains(b.String(), "by checkpoints, at most") ||
-		!strings.Contains(b.String(), "There was no checkpoint meanwhile") {
+		!strings.Contains(b.String(), "There was no checkpoint during the watch") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

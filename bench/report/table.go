@@ -51,13 +51,13 @@ func ofPart(r *record.Run, s, part record.Suite, first bool) []figuretable.Table
 		return append(all, t)
 	}
 	all[0].Notes = append(all[0].Notes,
-		"There are no ratios: no pair is whole and was measured at one speed of the machine.")
+		"There are no ratios: in no round were both subjects measured while the machine had the same speed.")
 	return all
 }
 
 // medians is the table of the values of a suite's part.
 func medians(r *record.Run, suite string, part record.Suite) figuretable.Table {
-	t := figuretable.Table{Title: part.Name, How: strings.TrimSpace(part.How + " Medians."),
+	t := figuretable.Table{Title: part.Name, How: strings.TrimSpace(part.How + " " + averaged(r, suite)),
 		Head: []string{"subject", "rounds"}}
 	scales := make([]scale, len(part.Metrics))
 	for i, m := range part.Metrics {
@@ -72,6 +72,14 @@ func medians(r *record.Run, suite string, part record.Suite) figuretable.Table {
 		t.Add(row...)
 	}
 	return t
+}
+
+// averaged says what the values of a table are.
+func averaged(r *record.Run, suite string) string {
+	if r.Rounds(suite) == 1 {
+		return "Values of one round."
+	}
+	return "Values are medians of the rounds."
 }
 
 // greatestMedian is the one that decides in which unit a metric is written, wherever it is.
@@ -112,9 +120,9 @@ func writesTable(r *record.Run, s record.Suite) figuretable.Table {
 		}
 	}
 	scale := scaleOf("B/s", greatest)
-	t := figuretable.Table{Title: s.Name + ", as the nodes say", Head: []string{"subject", "what", scale.unit},
-		How: "What a node says it wrote while it served, of its state by cause, of its other files by what they " +
-			"keep. Medians; causes without bytes are left out."}
+	t := figuretable.Table{Title: s.Name + ", as the nodes count", Head: []string{"subject", "what", scale.unit},
+		How: "The bytes that a node counted as written while it served: those of its state by cause, those of its " +
+			"other files by their content. Causes without bytes are left out. " + averaged(r, s.Name)}
 	for _, l := range lines {
 		t.Add(l.subject, l.what, scale.text(l.bytes))
 	}
@@ -146,9 +154,9 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figuretable.Table
 	first := r.Subjects[0].Name
 	t = figuretable.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
 	if part.How != "" { // of further parts it is the same
-		t.How = "How many times the value of " + first + ": the median of the pairs, each measured in one round, " +
-			"then its 95 % confidence interval. " +
-			"Brackets show the lowest and the highest of too few pairs to conclude anything."
+		t.How = "How many times the value of " + first + " a value is. A pair is the two values of one round. " +
+			"First comes the median of the pairs, then its 95 % confidence interval. Brackets show the lowest and " +
+			"the highest pair, if there are too few pairs to conclude anything."
 	}
 	estimates := make([][]record.Estimate, 0, len(r.Subjects))
 	told := make([]bool, len(part.Metrics)) // of which there is a ratio
@@ -186,8 +194,8 @@ func ratios(r *record.Run, suite string, part record.Suite) (t figuretable.Table
 		t.Add(append([]string{x.Name, fmt.Sprint(pairs)}, cells...)...)
 	}
 	if most > 0 && len(none) > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("There are no ratios of %s: no pair is whole and was measured at one "+
-			"speed of the machine.", strings.Join(none, ", ")))
+		t.Notes = append(t.Notes, fmt.Sprintf("There are no ratios of %s: in no round were it and the first subject "+
+			"measured while the machine had the same speed.", strings.Join(none, ", ")))
 	}
 	return t, most
 }
@@ -205,7 +213,7 @@ func ratio(e record.Estimate) string {
 	return fmt.Sprintf("%s (%s–%s)", figuretable.Ratio(e.Median), figuretable.Ratio(e.Least), figuretable.Ratio(e.Most))
 }
 
-// failuresTable is the table of lives that failed.
+// failuresTable is the table of measurements that failed.
 func failuresTable(r *record.Run) figuretable.Table {
 	t := figuretable.Table{Title: "Failed measurements", How: "What could not be measured, and why.",
 		Head: []string{"suite", "round", "subject", "why"}}
@@ -217,7 +225,7 @@ func failuresTable(r *record.Run) figuretable.Table {
 	return t
 }
 
-// Notes say how much the figures are worth.
+// Notes say how reliable the figures are.
 func Notes(r *record.Run) []string {
 	notes := []string{
 		fmt.Sprintf("%s; %d processors (%s), %s MB of memory, Linux %s, disk %s; load averages at the start %s.",
@@ -246,16 +254,18 @@ func Notes(r *record.Run) []string {
 	}
 	if n > 0 && fastest > 0 {
 		notes = append(notes,
-			fmt.Sprintf("The same work for the processor took %s to %s ms: the machine's speed varied by %s.",
+			fmt.Sprintf("A fixed amount of processor work, timed before and after each measurement, took %s to "+
+				"%s ms: the machine's speed varied by %s.",
 				figuretable.Significant(1e3*fastest), figuretable.Significant(1e3*slowest), figuretable.Percent(slowest/fastest-1)))
 	}
 	if others > 0 {
-		notes = append(notes, fmt.Sprintf("In %.0f of %d lives others used more than 10 %% of the processors: these "+
-			"figures were not measured quietly.", others, n))
+		notes = append(notes, fmt.Sprintf("During %.0f of %d measurements other programs used more than 10 %% of the "+
+			"processors: these figures are less reliable.", others, n))
 	}
 	if unsteady > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d lives ran at a speed that differs by more than 10 %% from their "+
-			"pair's; they are in the medians and in the record, and no ratio is made of them.", unsteady, n))
+		notes = append(notes, fmt.Sprintf("During %d of %d measurements the machine's speed differed by more than "+
+			"10 %% from the other measurement of the same pair. These values are in the medians and in the "+
+			"record, and in no ratio.", unsteady, n))
 	}
 	c := r.Chain
 	return append(notes,

@@ -46,10 +46,12 @@ func yearRows(t *figuretable.Table, w *record.Watch) {
 		each, most := c.Bytes/max(c.Number, 1), ""
 		if c.Number == 0 {
 			most = ", at most"
-			t.Notes = append(t.Notes, "There was no checkpoint meanwhile. The term of checkpoints is that of the one "+
-				"before, as if another of its size came at the end: it is less if the next comes later.")
+			t.Notes = append(t.Notes, "There was no checkpoint during the watch. The row for checkpoints assumes "+
+				"one at the end of "+
+				"the watch, as large as the last one before it. If the next checkpoint comes later, the row is "+
+				"too high.")
 		}
-		t.Add("checkpoints meanwhile", "", figuretable.Small(c.Number))
+		t.Add("checkpoints during the watch", "", figuretable.Small(c.Number))
 		t.Add("a checkpoint writes", "MB", figuretable.Megabytes(int64(each)))
 		t.Add("from one to the next", "s", figuretable.Small(c.Between))
 		t.Add("written in a year outside checkpoints", "TB", figuretable.Small(y.Rest))
@@ -96,8 +98,8 @@ func filesTable(w *record.Watch) figuretable.Table {
 		Head: []string{"file", "grew, MB", "occupies more, MB", "changed in place"},
 		How: "Open files and mappings, checked every 10 s or less often. * in a name stands for a number. " +
 			"Changed in place is the " +
-			"number of looks that found a file changed and no larger. What a mapping wrote shows in the file's time " +
-			"only when the kernel has written it back."}
+			"number of checks that found a file changed and no larger. Writes through a mapping show only when " +
+			"the kernel has written them back."}
 	for i, f := range w.Files {
 		if i == filesShown {
 			t.Notes = append(t.Notes, fmt.Sprintf("%d more are in the record.", len(w.Files)-filesShown))
@@ -138,18 +140,18 @@ func watchTable(w *record.Watch) figuretable.Table {
 		}
 		return figuretable.Megabytes(m)
 	}
-	t.Add("private dirty, most", "MB", most(func(s record.Sample) int64 { return s.PrivateDirty }))
-	t.Add("anonymous, most", "MB", most(func(s record.Sample) int64 { return s.Anonymous }))
-	t.Add("of files, most", "MB", most(func(s record.Sample) int64 { return s.File }))
-	t.Add("shared, most", "MB", most(func(s record.Sample) int64 { return s.Shared }))
-	t.Add("swap, most", "MB", most(func(s record.Sample) int64 { return s.Swap }))
+	t.Add("maximum private dirty memory", "MB", most(func(s record.Sample) int64 { return s.PrivateDirty }))
+	t.Add("maximum anonymous memory", "MB", most(func(s record.Sample) int64 { return s.Anonymous }))
+	t.Add("maximum memory of files", "MB", most(func(s record.Sample) int64 { return s.File }))
+	t.Add("maximum shared memory", "MB", most(func(s record.Sample) int64 { return s.Shared }))
+	t.Add("maximum swap", "MB", most(func(s record.Sample) int64 { return s.Swap }))
 	t.Add("read", "KB/s", per(float64(last.Read)/1000))
-	t.Add("written, less cancelled", "KB/s", per(float64(last.Written)/1000))
+	t.Add("written, minus cancelled", "KB/s", per(float64(last.Written)/1000))
 	for _, cause := range slices.Sorted(maps.Keys(w.ByCause)) {
-		t.Add("the state's, as the node says: "+cause, "KB/s", per(w.ByCause[cause]/1000))
+		t.Add("written to the state, as the node counts: "+cause, "KB/s", per(w.ByCause[cause]/1000))
 	}
 	for _, files := range slices.Sorted(maps.Keys(w.ByFiles)) {
-		t.Add("other files, as the node says: "+files, "KB/s", per(w.ByFiles[files]/1000))
+		t.Add("written to other files, as the node counts: "+files, "KB/s", per(w.ByFiles[files]/1000))
 	}
 	yearRows(&t, w)
 	aroundRows(&t, w)

@@ -15,14 +15,15 @@ const Calls = "calls"
 func callsSuite() Suite {
 	return Suite{
 		Name: Calls,
-		How: "Each call alone, over connections, each the next as soon as its last is answered, of accounts that " +
-			"are chosen at random; of tables ten rows. The client shares the processors with the node.",
+		How: "Each kind of call is measured alone. Each of the connections sends its next request when its " +
+			"last one is answered. The accounts in the requests are chosen at random. Of a table, ten rows are " +
+			"requested. The client shares the processors with the node.",
 		Article: "–",
 		Time:    "--ask-for, for each call",
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option { return []Option{connectionsOption(o), askForOption(o)} },
 		needs:   asks,
-		chart:   record.Chart{Metric: rate, Title: "answers in a second, each call alone"},
+		chart:   record.Chart{Metric: rate, Title: "answers per second, each kind of call alone"},
 		metrics: func(n Network) []record.Metric {
 			return inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client)), n.(Asking).Calls()...)
 		},

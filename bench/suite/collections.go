@@ -20,8 +20,8 @@ const (
 	collections  = "collections"
 	pauseNearAll = "99 % of pauses within"
 	pauseLongest = "longest pause"
-	heap         = "heap, most"
-	garbage      = "garbage each"
+	heap         = "maximum heap"
+	garbage      = "garbage per transfer"
 )
 
 // ofCollections are the metrics of collections.

@@ -7,10 +7,10 @@ import (
 
 // Names of the collectors' values.
 const (
-	private  = "private memory, most"
-	resident = "resident, most"
-	swap     = "swap, most"
-	threads  = "threads, most"
+	private  = "maximum private memory"
+	resident = "maximum resident memory"
+	swap     = "maximum swap"
+	threads  = "maximum threads"
 )
 
 // collector is a figure that any process has, from all that was read of it. The process has ended.

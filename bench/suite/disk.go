@@ -32,10 +32,11 @@ const secondsOfYear = 365 * 24 * 3600
 func diskSuite() Suite {
 	return Suite{
 		Name: Disk,
-		How: "Transfers at a steady rate over HTTP, then the end of the process. A year is the bytes per second " +
-			"while it serves, and what is written at the end (a checkpoint) once in the time that lies between " +
-			"checkpoints. The years are those of a disk rated for --tbw terabytes. The device's bytes are those of " +
-			"the whole disk, whoever wrote them, the end of the process included.",
+		How: "Transfers are sent over HTTP at a steady rate, then the process is ended. The bytes written " +
+			"in a year are the sum of two terms: the bytes per second while the node serves, and the bytes " +
+			"written at the end (a checkpoint) once per time between checkpoints. The years are those of a " +
+			"disk rated for --tbw terabytes. The bytes of the device are those of the whole disk, of all " +
+			"programs, and include the end of the process.",
 		Article: "writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, " +
 			"E6, E8, W5, W6)",
 		Time:    "--for",
@@ -58,8 +59,9 @@ func diskSuite() Suite {
 func diskFollowSuite() Suite {
 	return Suite{
 		Name: DiskFollow,
-		How: "As `disk`, of a node that makes no blocks: the transfers are sent to another node, the source. The " +
-			"measured node follows the source, and must have all its blocks at the end. Both share the processors.",
+		How: "As `disk`, for a node that makes no blocks: the transfers are sent to another node, the " +
+			"source. The measured node follows the source, and must have all its blocks at the end. Both share " +
+			"the processors.",
 		Article: "the same, of a node that others make the blocks for",
 		Time:    "--for",
 		Disk:    "the chain, twice, and what is written",

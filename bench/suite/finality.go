@@ -19,7 +19,7 @@ const finalityNodes = 4
 
 // Names of its values.
 const (
-	finalHalf    = "half of blocks final within"
+	finalHalf    = "median time to finality"
 	finalNearAll = "99 % of blocks final within"
 	allShare     = "processor of all nodes"
 )
@@ -27,17 +27,18 @@ const (
 func finalitySuite() Suite {
 	return Suite{
 		Name: Finality,
-		How: "Four nodes, all of the subject and connected with each other, share the chain's finalizers. The first " +
-			"makes the blocks, and takes transfers at the rate. A block's time counts from when that node first shows " +
-			"it as its newest until a node shows it as final, for each of the four; all are asked every 5 ms. They " +
-			"share the processors.",
+		How: "Four nodes of the subject, connected with each other, share the chain's finalizers. The " +
+			"first node makes the blocks, and takes transfers at the rate. The time of a block begins when the " +
+			"first node shows it as its newest block. It ends when a node shows the block as final, and is " +
+			"counted for each of the four nodes. All nodes are asked every 5 ms. The nodes share the " +
+			"processors.",
 		Article: "–",
 		Time:    "--peer-for",
 		Disk:    "the chain, four times",
 		options: func(o *record.Options) []Option { return []Option{peerForOption(o), rateOption(o)} },
 		check:   neverIdle,
 		needs:   finalizes,
-		chart:   record.Chart{Metric: finalNearAll, Title: "time from a block to its finality, 99 % of them within"},
+		chart:   record.Chart{Metric: finalNearAll, Title: "time within which 99 % of blocks are final"},
 		metrics: counts(of(seconds, finalHalf, finalNearAll), more(number, blocks), of(percent, allShare)),
 		run:     runFinality,
 	}

@@ -41,17 +41,18 @@ func fleetSuite() Suite {
 	each, beside := of(seconds, took, processor), of(number, workOfAlone, timeOfAlone)
 	return Suite{
 		Name: Fleet,
-		How: "New processes, each from its start until it has the whole chain: a node that gets all blocks from the " +
-			"source, with all checks; another that also publishes what they change to a server of NATS, and a " +
-			"replica that follows at the same time; at last a replica that begins when all is published. The source, " +
-			"the server, which is in the bench's process, and the replica share the processors with the node.",
+		How: "Three measurements of new processes, each from its start until it has the whole chain. First " +
+			"a node gets all blocks from the source, with all checks. Then another node does the same and " +
+			"publishes what the blocks change to a NATS server, and a replica follows at the same time. Last, " +
+			"a replica begins when all is published. The source, the server (in the process of `tarn bench`) " +
+			"and the replica share the processors with the node.",
 		Article: "–",
 		Time:    "seconds, three times",
 		Disk:    "the chain, four times, and the stream",
 		options: func(o *record.Options) []Option { return []Option{sourceOption(o)} },
 		needs:   publishes,
 		chart: record.Chart{Metric: keyOf(publishing, workOfAlone),
-			Title: "processor's time of a node that publishes, in parts of one that does not"},
+			Title: "processor time of a node that publishes, compared with the same node alone"},
 		metrics: counts(inParts(each, alone),
 			inParts(list(each, beside, of(bytesUnit, streamBytes), of(number, streamEach)), publishing),
 			inParts(list(each, of(seconds, behind), beside), replica), inParts(list(each, beside), later)),

@@ -15,10 +15,10 @@ func historiesSuite() Suite {
 	replay := list(of(seconds, took, processor), of(bytesUnit, written, private))
 	return Suite{
 		Name: Histories,
-		How: "New nodes, each from the start of the process on the chain's blocks until it has all of them and " +
-			"the last byte of a history is written: one that keeps nothing beside the chain, one traces, one the " +
-			"state history, one both. What a history costs is what a replay takes more than the one that keeps " +
-			"nothing. The histories are the sizes of their files.",
+		How: "Four new nodes replay the chain, each from the start of the process until it has all blocks " +
+			"and the last byte of a history is written. One keeps no history, one keeps traces, one the state " +
+			"history, one both. The cost of a history is the difference to the node that keeps no history. The " +
+			"sizes of the histories are the sizes of their files.",
 		Article: "–",
 		Time:    "seconds, four times",
 		Disk:    "the chain and its histories",

@@ -25,12 +25,12 @@ func TestHistoriesAreCountedByWhatIsInThem(t *testing.T) {
 		Recording + "/both: written":     21 << 20, Recording + "/both: actions": 2 << 20,
 		Recording + "/both: rows": 4 << 20, Recording + "/both: traces": 5 << 20,
 		Recording + "/both: index of transactions": 6 << 20, Recording + "/both: the rest": 3 << 20,
-		Recording + "/both: the rest, each": (3 << 20) / 9,
+		Recording + "/both: the rest, per transfer": (3 << 20) / 9,
 	}
 	for name, size := range want {
 		suite, key, _ := strings.Cut(name, "/")
 		got := r.Values(suite, "tarn:heap", key)
-		if len(got) == 1 && strings.Contains(key, "each") {
+		if len(got) == 1 && strings.Contains(key, "per transfer") {
 			got[0] *= 9
 			size *= 9
 		}

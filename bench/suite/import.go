@@ -13,17 +13,19 @@ const Import = "import"
 func importSuite() Suite {
 	return Suite{
 		Name: Import,
-		How: "A new process makes the state of the chain's blocks, makes it durable, and ends; each subject did " +
-			"so once before, unmeasured. Written is what the kernel counts for the process, less what was " +
-			"deleted before it got to the disk.",
+		How: "A new process builds the state from the chain's blocks, makes it durable, and ends. Each " +
+			"subject has done this once before the measurement, without being measured. The bytes written are " +
+			"those that the kernel counts for the process, minus those that were deleted before they reached " +
+			"the disk.",
 		Article: "sync from genesis, without the network (F6)",
 		Time:    "seconds",
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option {
-			return []Option{{"all-checks", "import checks all that a node checks of others' blocks, such as signatures",
+			return []Option{{"all-checks", "import makes all checks that a node makes of blocks from others, such " +
+				"as signatures",
 				&o.AllChecks, nil}}
 		},
-		chart:   record.Chart{Metric: took, Title: "time to make the state of the chain's blocks"},
+		chart:   record.Chart{Metric: took, Title: "time to build the state from the chain's blocks"},
 		metrics: counts(of(seconds, took, processor), of(bytesUnit, written, onDisk)),
 		collect: []collector{privateMemory(), residentMemory()},
 		run:     runImport,

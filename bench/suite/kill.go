@@ -21,9 +21,10 @@ const forgotten = "transfers lost"
 func killSuite() Suite {
 	return Suite{
 		Name: Kill,
-		How: "Transfers as in `push`, until all are in blocks; six more, each sent when the one before is in a " +
-			"block; kill -9. Then the start of the process until it answers, and which transfers are in no block " +
-			"any more. A node that does not start again is a row that failed.",
+		How: "Transfers are sent as in `push`, until all are in blocks. Then six more follow, each sent " +
+			"when the one before is in a block. Then the process is killed (kill -9) and started again, and " +
+			"the time until its first answer is measured. The transfers that are in no block after that are " +
+			"lost. If the node does not start again, the measurement has failed.",
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain",

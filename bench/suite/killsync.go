@@ -17,10 +17,10 @@ const blocksLost = "blocks lost"
 func killSyncSuite() Suite {
 	return Suite{
 		Name: KillSync,
-		How: "A new node gets blocks as in `sync`; kill -9 when it tells that it has half of them. Then the start " +
-			"of the process, without peers, until it answers, and how many of the blocks that it told are not " +
-			"there any more; with the source it must get the whole chain then. A node that does not is a row " +
-			"that failed.",
+		How: "A new node gets blocks as in `sync`. When it reports half of them, the process is killed " +
+			"(kill -9). Then it is started without peers, and the time until its first answer is measured. The " +
+			"blocks that it had reported and no longer has are lost. At last it must get the whole chain from " +
+			"the source. If it does not, the measurement has failed.",
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain, twice",

@@ -14,7 +14,7 @@ const Memory = "memory"
 
 // Its parts, besides those that are called like suites.
 const (
-	askQuestions  = "questions"
+	askQuestions  = "requests"
 	sendTransfers = "transfers"
 )
 
@@ -22,10 +22,12 @@ func memorySuite() Suite {
 	answered := list(more(perSecond, rate), of(seconds, half, nearAll, each, client), of(bytesUnit, read))
 	return Suite{
 		Name: Memory,
-		How: "A node in a control group whose memory, the page cache included, is less than the files of its " +
-			"state, which was made without the group. It starts with its files out of the page cache, answers " +
-			"questions of accounts that are chosen at random, over connections, takes transfers, and ends. The " +
-			"client is not in the group. A node that cannot live so is a row that failed.",
+		How: "A node runs in a control group. The memory of the group, including the page cache, is less " +
+			"than the files of the node's state, which was built outside the group. The node starts while none " +
+			"of its files is in the page cache. It answers requests for accounts that are chosen at random: " +
+			"each of the connections sends its next request when its last one is answered. Then it takes " +
+			"transfers, and ends. The client is not in the group. If the node cannot work with so little " +
+			"memory, the measurement has failed.",
 		Article: "32 GB of memory, the rest on swap (E2)",
 		Time:    "--ask-for, and seconds",
 		Disk:    "the chain",
@@ -34,7 +36,7 @@ func memorySuite() Suite {
 		},
 		needs:   asks,
 		grouped: true,
-		chart:   record.Chart{Metric: rate, Title: "answers in a second, with less memory than state"},
+		chart:   record.Chart{Metric: rate, Title: "answers per second, with less memory than state"},
 		metrics: counts(inParts(list(of(seconds, took), of(bytesUnit, onDisk, read), of(number, faults)), Start),
 			inParts(answered, askQuestions, sendTransfers), inParts(ofEnd(), Stop)),
 		run: runMemory,

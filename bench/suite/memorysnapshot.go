@@ -15,9 +15,10 @@ const MemorySnapshot = "memory-snapshot"
 func memorySnapshotSuite() Suite {
 	return Suite{
 		Name: MemorySnapshot,
-		How: "A new node in a control group whose memory is less than a snapshot that was written without the " +
-			"group begins with the snapshot, until it answers; then it writes one itself, until the file is " +
-			"whole, for which it reads all of its state; then it ends. A node that cannot live so is a row that " +
+		How: "A new node runs in a control group, and starts from a snapshot that was written outside the " +
+			"group. The memory of the group is less than the snapshot. The start is measured until the node " +
+			"answers. Then the node writes a snapshot, for which it reads all of its state, until the file is " +
+			"complete. Then it ends. If the node cannot work with so little memory, the measurement has " +
 			"failed.",
 		Article: "first start, from a snapshot, with 32 GB of memory (E2)",
 		Time:    "seconds",

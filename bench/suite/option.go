@@ -102,10 +102,10 @@ func wrongIf(is bool, format string, args ...any) error {
 // runOptions are those of every run.
 func runOptions(o *record.Options) []Option {
 	return []Option{
-		{"rounds", "rounds; fewer than six give no interval", &o.Rounds,
+		{"rounds", "rounds; fewer than six give no confidence interval", &o.Rounds,
 			wrongIf(o.Rounds < 1 || o.Rounds > roundsMost, "%d rounds: from 1 to %d", o.Rounds, roundsMost)},
-		{"seed", "of the chain and the transfers", &o.Seed, nil},
-		{"chain", "chain of the subjects, antelope or opera; needed where all are tarn and it is not antelope",
+		{"seed", "seed of the chain and the transfers", &o.Seed, nil},
+		{"chain", "chain of the subjects, antelope or opera; needed for an Opera chain if all subjects are tarn",
 			&o.Protocol, nil},
 	}
 }
@@ -119,7 +119,7 @@ func chainOptions(o *record.Options) []Option {
 		{"transfers", "transfers of the chain", &o.Work,
 			wrongIf(o.Work < 1 || o.Work > workMost, "%d transfers in the chain: from 1 to %d", o.Work, workMost)},
 		{"block-transfers",
-			"transfers in each block of the chain, in each event of Opera's; 0: as many as there usually are",
+			"transfers in each block of the chain (Opera: in each event); 0: the usual number",
 			&o.PerBlock,
 			wrongIf(o.PerBlock < 0 || o.PerBlock > blockMost,
 				"%d transfers in a block of the chain: from 1 to %d, or 0 for the usual number",
@@ -140,14 +140,14 @@ func chainOptions(o *record.Options) []Option {
 		{"rows", "megabytes of rows in a table of the chain's state, of Antelope, to make the state large", &o.Rows,
 			wrongIf(o.Rows < 0 || o.Rows > rowsMost, "%d MB of rows: from 0 to %d", o.Rows, rowsMost)},
 		{"finalizers",
-			"finalizers of the chain, of Antelope, which goes over to Savanna's rules before its transfers; 0: " +
+			"finalizers of the chain, of Antelope: it changes to Savanna's rules before its transfers; 0: " +
 				"Leap's rules",
 			&o.Finalizers, wrongIf(o.Finalizers < 0 || o.Finalizers > finalizersMost,
 				"%d finalizers: from 1 to %d, or 0 for a chain of Leap's rules", o.Finalizers, finalizersMost)},
 		{"validators", "validators of the chain, of Opera; 0: one", &o.Validators,
 			wrongIf(o.Validators < 0 || o.Validators > validatorsMost, "%d validators: from 1 to %d, or 0 for one",
 				o.Validators, validatorsMost)},
-		{"blocks", "folder with the blocks of a recorded chain, in place of one that is made: " +
+		{"blocks", "folder with the blocks of a recorded chain, which is used instead of a new one: " +
 			"import, sync, window, traces and histories can be measured on it", &o.Blocks, nil},
 	}
 }
@@ -168,7 +168,7 @@ func connectionsOption(o *record.Options) Option {
 // rateOption is that of transfers. Without any a node is idle, which some suites measure.
 func rateOption(o *record.Options) Option {
 	return Option{"rate",
-		"transfers per second in disk, disk-follow, peer and finality; 0: disk and disk-follow measure a node that is idle",
+		"transfers per second in disk, disk-follow, peer and finality; 0: disk and disk-follow measure an idle node",
 		&o.Rate, wrongRate(*o, o.Rate == 0)}
 }
 
@@ -183,16 +183,16 @@ func wrongRate(o record.Options, idle bool) error {
 }
 
 func askForOption(o *record.Options) Option {
-	return Option{"ask-for", "how long each loop of rpc, calls, traces and replicas takes, and the questions of memory",
+	return Option{"ask-for", "how long each loop of rpc, calls, traces and replicas takes, and the requests of memory",
 		Seconds{&o.AskFor},
 		wrongIf(!(o.AskFor > 0) || !(o.AskRate >= rateLeast) || o.AskFor*o.AskRate > openMost,
-			"%g questions per second for %g s: at least %g, above 0, and at most %d in all",
+			"%g requests per second for %g s: at least %g, above 0, and at most %d in all",
 			o.AskRate, o.AskFor, rateLeast, openMost)}
 }
 
 // askRateOption is held against the time that questions take with [askForOption].
 func askRateOption(o *record.Options) Option {
-	return Option{"ask-rate", "questions per second of rpc's second loop, of syncing, and of replicas", &o.AskRate, nil}
+	return Option{"ask-rate", "requests per second of rpc's second loop, of syncing, and of replicas", &o.AskRate, nil}
 }
 
 func peersOption(o *record.Options) Option {
@@ -220,19 +220,20 @@ func loadForOption(o *record.Options) Option {
 
 func sourceOption(o *record.Options) Option {
 	return Option{"source",
-		"subject that gives the blocks in sync, window, syncing, kill-sync, peer, disk-follow and fleet; default " +
+		"subject that the blocks come from in sync, window, syncing, kill-sync, peer, disk-follow and fleet; default " +
 			"this program",
 		&o.Source, nil}
 }
 
 func sourceDirOption(o *record.Options) Option {
-	return Option{"source-dir", "folder in which the source of disk-follow and peer has its own, on another disk: " +
-		"the source syncs its files, and what the kernel then writes of the node's on the same disk " +
-		"counts again when more is added to it",
+	return Option{"source-dir", "folder for the data of the source in disk-follow and peer, on another disk than " +
+		"--dir: on the same disk, a sync of the source makes the kernel write pages of the measured node too, and " +
+		"these count again when the node adds more to them",
 		&o.SourceDir, nil}
 }
 
 func memoryOption(o *record.Options) Option {
-	return Option{"memory", "megabytes of memory that a node has in memory and memory-snapshot; as root", &o.Memory,
+	return Option{"memory", "megabytes of memory that a node gets in the suites memory and memory-snapshot, which " +
+		"need root", &o.Memory,
 		wrongIf(o.Memory < memoryLeast, "%d MB of memory: at least %d", o.Memory, memoryLeast)}
 }

@@ -13,15 +13,15 @@ const P2P = "p2p"
 func p2pSuite() Suite {
 	return Suite{
 		Name: P2P,
-		How: "Transfers signed beforehand, one a transaction, from one peer, until they are in blocks: the last " +
-			"may wait for half a second for its block.",
+		How: "One peer sends transfers, signed before, one per transaction. The time ends when they are in " +
+			"blocks: the last may wait half a second for its block.",
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option { return []Option{pushOption(o)} },
 		needs:   gossips,
-		chart:   record.Chart{Metric: rate, Title: "transfers of a peer taken in a second"},
-		metrics: counts(more(perSecond, rate), of(number, lost), of(seconds, each, client)),
+		chart:   record.Chart{Metric: rate, Title: "transfers per second taken from a peer"},
+		metrics: counts(more(perSecond, rate), of(number, lost), of(seconds, per, clientPer)),
 		collect: []collector{privateMemory()},
 		run: func(ctx context.Context, l *life, found *findings) error {
 			return l.with(ctx, func(s *server) error { return gossip(ctx, l, s, found) })
@@ -48,8 +48,8 @@ func gossip(ctx context.Context, l *life, s *server, found *findings) error {
 	}
 	count := float64(taken)
 	found.keep(P2P, s.Child, map[string]float64{
-		rate: count / length.Seconds(), lost: float64(l.options.Push - taken), each: used.node / count,
-		client: used.client / count,
+		rate: count / length.Seconds(), lost: float64(l.options.Push - taken), per: used.node / count,
+		clientPer: used.client / count,
 	})
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Names of the values of a pace.
 const (
-	gapHalf    = "half of gaps within"
+	gapHalf    = "median gap"
 	gapNearAll = "99 % of gaps within"
 	gapLongest = "longest gap"
 	latest     = "latest block"

@@ -14,16 +14,16 @@ const Peer = "peer"
 
 // Names of its values.
 const (
-	delay       = "half of blocks within"
+	delay       = "median time of a block"
 	nearAllTold = "99 % of blocks within"
 )
 
 func peerSuite() Suite {
 	return Suite{
 		Name: Peer,
-		How: "Light peers follow the node, which gets its blocks from the source, another node; that one takes " +
-			"transfers at the rate. The time of a block starts when the first node has it. Peers and the other node " +
-			"share the processors with the node.",
+		How: "Light peers follow the node. The node gets its blocks from another node, the source, which " +
+			"takes transfers at the rate. The time of a block begins when the first node has the block. The " +
+			"peers and the source share the processors with the node.",
 		Article: "processor with 180-200 peers (E1, W1)",
 		Time:    "--peer-for",
 		Disk:    "the chain, twice",

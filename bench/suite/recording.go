@@ -14,9 +14,9 @@ const Recording = "recording"
 
 // Names of its values.
 const (
-	logGrew    = "log of words grew"
+	logGrew    = "text log grew"
 	others     = "the rest"
-	othersEach = "the rest, each"
+	othersEach = "the rest, per transfer"
 )
 
 func recordingSuite() Suite {
@@ -24,10 +24,11 @@ func recordingSuite() Suite {
 		of(percent, share), of(bytesUnit, private))
 	return Suite{
 		Name: Recording,
-		How: "A peer sends transfers at the load's rate to a new node that makes blocks: to one that keeps no " +
-			"history, then to one that keeps both. Written is what the kernel counts for the process meanwhile; " +
-			"the other bytes are what files grew by. The rest is what was written to other files, such as the " +
-			"state: that of a node that keeps histories is to be no more than that of the other.",
+		How: "A peer sends transfers at the rate of the load to a new node that makes blocks: first to one " +
+			"that keeps no history, then to one that keeps traces and state history. The bytes written are " +
+			"those that the kernel counts for the process during this time. The other bytes are the growth of " +
+			"files. The rest is what was written to other files, such as the state. A node that keeps " +
+			"histories should have no larger rest than the other.",
 		Article: "–",
 		Time:    "twice --load-for",
 		Disk:    "the chain, and what is written",

@@ -25,25 +25,26 @@ const (
 
 // Names of its values.
 const (
-	replicaEach = "replica's processor each"
-	lagHalf     = "half of blocks behind by"
-	lagNearAll  = "99 % of blocks behind by"
+	replicaEach = "replica's processor per transfer"
+	lagHalf     = "median time behind"
+	lagNearAll  = "99 % of blocks behind by at most"
 )
 
 // threeServers is how many a fleet has that is to survive the loss of one.
 const threeServers = 3
 
 func replicasSuite() Suite {
-	node := list(of(seconds, each), more(number, taken))
+	node := list(of(seconds, per), more(number, taken))
 	lags := of(seconds, lagHalf, lagNearAll)
 	answers := list(more(perSecond, rate), of(seconds, half, nearAll, each))
 	return Suite{
 		Name: Replicas,
-		How: "A node makes blocks of transfers that a peer sends at the load's rate: alone; with three servers of NATS, " +
-			"which are in the bench's process, and a replica; and while the replica answers questions at a rate. How far " +
-			"the replica is behind is the time from when the node first shows a block to when the replica does, both " +
-			"asked every five milliseconds. The processor's time is that of a transfer, with all that comes with it. " +
-			"At last both answer questions over connections, one after the other, without transfers. All share the " +
+		How: "A peer sends transfers at the rate of the load, and a node makes blocks of them: first " +
+			"alone, then with three NATS servers (in the process of `tarn bench`) and a replica, then while " +
+			"the replica also answers requests at a rate. The time that the replica is behind begins when the " +
+			"node shows a block, and ends when the replica shows it. Both are asked every five milliseconds. " +
+			"The processor time is per transfer, and includes all that the transfer causes. At last, without " +
+			"transfers, node and replica answer requests over connections, one after the other. All share the " +
 			"processors.",
 		Article: "–",
 		Time:    "three times --load-for, twice --ask-for",
@@ -52,7 +53,8 @@ func replicasSuite() Suite {
 			return []Option{loadOption(o), loadForOption(o), connectionsOption(o), askForOption(o), askRateOption(o)}
 		},
 		needs: replicates,
-		chart: record.Chart{Metric: keyOf(publishing, lagHalf), Title: "time from the node's block to the replica's"},
+		chart: record.Chart{Metric: keyOf(publishing, lagHalf), Title: "median time that the replica is behind " +
+			"the node"},
 		metrics: counts(inParts(node, alone), inParts(list(node, of(seconds, replicaEach), lags), publishing),
 			inParts(list(node, of(seconds, replicaEach), lags, of(perSecond, rate), of(seconds, nearAll)), askedBeside),
 			inParts(answers, nodeAsked, replicaAsks)),
@@ -204,7 +206,7 @@ func underLoad(ctx context.Context, l *life, s, r *server, values map[string]flo
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
-	values[each], values[taken] = used.node/float64(pace.Taken), float64(pace.Taken)
+	values[per], values[taken] = used.node/float64(pace.Taken), float64(pace.Taken)
 	if r == nil {
 		return nil
 	}

@@ -16,18 +16,18 @@ const RPC = "rpc"
 const (
 	longest     = "longest of 10 s, mean"
 	openShare   = "processor at the rate"
-	openHalf    = "half within, at the rate"
-	openNearAll = "99 % within, at the rate"
+	openHalf    = "median time, at the rate"
+	openNearAll = "99 % of answers within, at the rate"
 	openLongest = "longest of 10 s, mean, at the rate"
 )
 
 func rpcSuite() Suite {
 	return Suite{
 		Name: RPC,
-		How: "Questions over HTTP that change nothing, of accounts that are chosen at random, first over " +
-			"connections, each the next as soon as its last is answered; then at a rate, where a question's time " +
-			"counts from when it was due. The longest of each 10 s are averaged. The client shares the " +
-			"processors with the node.",
+		How: "Requests over HTTP that change nothing, for accounts that are chosen at random. First each " +
+			"of the connections sends its next request when its last one is answered. Then requests are sent " +
+			"at a rate, and the time of a request begins when it was due. The longest of 10 s is the slowest " +
+			"answer of each 10 s; the mean of these is shown. The client shares the processors with the node.",
 		Article: "requests answered over 30 connections, the longest of each interval, " +
 			"the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)",
 		Time: "twice --ask-for",
@@ -36,7 +36,7 @@ func rpcSuite() Suite {
 			return []Option{connectionsOption(o), askForOption(o), askRateOption(o)}
 		},
 		needs: asks,
-		chart: record.Chart{Metric: rate, Title: "questions answered in a second"},
+		chart: record.Chart{Metric: rate, Title: "requests answered per second"},
 		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, longest, each, client),
 			of(percent, openShare),
 			of(seconds, openHalf, openNearAll, openLongest), of(bytesUnit, read, written)),

@@ -20,8 +20,8 @@ const (
 func serveBlocksSuite() Suite {
 	return Suite{
 		Name: ServeBlocks,
-		How: "Light peers are connected, and some of them fetch the whole chain again and again. Sent is what the " +
-			"peers received.",
+		How: "Light peers are connected, and some of them fetch the whole chain again and again. The bits " +
+			"sent are those that the peers received.",
 		Article: "outbound network (W2)",
 		Time:    "--peer-for",
 		Disk:    "the chain",
@@ -32,7 +32,7 @@ func serveBlocksSuite() Suite {
 						"%d peers that fetch the chain: from 1 to all %d", o.Syncing, o.Peers)}}
 		},
 		needs: isFetched,
-		chart: record.Chart{Metric: sent, Title: "bits sent to peers in a second", Articles: []record.Article{
+		chart: record.Chart{Metric: sent, Title: "bits per second sent to peers", Articles: []record.Article{
 			{Name: "article, least (W2)", Value: 48e6},
 			{Name: "article, most (W2)", Value: 133e6},
 		}},

@@ -22,7 +22,7 @@ const (
 
 // Names of its values.
 const (
-	deployHalf    = "half of deployments within"
+	deployHalf    = "median deployment"
 	deployLongest = "longest deployment"
 )
 
@@ -30,11 +30,12 @@ func setcodeSuite() Suite {
 	still := list(ofBlocks(), of(percent, share), of(bytesUnit, resident), ofCollections())
 	return Suite{
 		Name: Setcode,
-		How: "A peer sends transfers at the load's rate to a node that makes blocks: first without deployments, " +
-			"then while contracts of 400 KB are put on accounts over HTTP, another code each time, and called at " +
-			"once. Gaps are as in streams; a deployment takes until the answer to the call. A program in Go " +
-			"tells of its collections of garbage, which are made twice as often as usual; garbage is what is " +
-			"allocated for each transfer in the last two thirds of the time.",
+		How: "A peer sends transfers at the rate of the load to a node that makes blocks. The first part " +
+			"has no deployments. In the second part contracts of 400 KB, each with different code, are " +
+			"deployed to accounts over HTTP and called at once. Gaps are as in `streams`. The time of a " +
+			"deployment ends with the answer to the call. A program written in Go reports its garbage " +
+			"collections, and is set to collect twice as often as usual. Garbage is what is allocated per " +
+			"transfer in the last two thirds of the time.",
 		Article: "–",
 		Time:    "twice (--deployments + 1) * --deploy-every",
 		Disk:    "the chain, and what is written",
@@ -48,7 +49,7 @@ func setcodeSuite() Suite {
 				{"deploy-every", "time from one deployment in setcode to the next", Seconds{&o.DeployEvery}, nil}}
 		},
 		needs: deploys,
-		chart: record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of them within"},
+		chart: record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of gaps within"},
 		metrics: counts(inParts(still, noDeployment),
 			inParts(list(still, of(seconds, deployHalf, deployLongest)), deploying)),
 		run: runSetcode,

@@ -24,10 +24,10 @@ const (
 func snapshotSuite() Suite {
 	return Suite{
 		Name: Snapshot,
-		How: "A snapshot of the state while the node makes blocks: from the question until the file is whole; " +
-			"meanwhile the longest time without a new block, until the answer. Then a new node starts from the " +
-			"snapshot, until it answers, and ends well. Processor, waits, memory and the curves are the new " +
-			"node's.",
+		How: "The node writes a snapshot of its state while it makes blocks. The time is from the request " +
+			"until the file is complete. The longest time without a new block is measured until the answer to " +
+			"the request. Then a new node starts from the snapshot until it answers, and ends. Processor, " +
+			"waits, memory and the curves are those of the new node.",
 		Article: "first start, from a snapshot (E2)",
 		Time:    "seconds",
 		Disk:    "the state, twice",

@@ -19,8 +19,8 @@ const (
 func startSuite() Suite {
 	return Suite{
 		Name: Start,
-		How: "From the start of the process on a state that exists until it answers. Its files were put out of " +
-			"the page cache.",
+		How: "The process starts on an existing state. The time is from its start until its first answer. " +
+			"At the start its files are not in the page cache.",
 		Article: "processor and memory of the second start (E3, E4, W3, W4)",
 		Time:    "seconds",
 		Disk:    "the chain",
@@ -35,15 +35,15 @@ func startSuite() Suite {
 func pushSuite() Suite {
 	return Suite{
 		Name: Push,
-		How: "Transfers signed beforehand, one a transaction, with the keys of the chain's accounts, sent over " +
-			"HTTP, each connection the next as soon as its last is answered. The client shares the processors " +
-			"with the node.",
+		How: "Transfers are sent over HTTP, signed before with the keys of the chain's accounts, one per " +
+			"transaction. Each of the connections sends its next transfer when its last one is answered. The " +
+			"client shares the processors with the node.",
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option { return []Option{pushOption(o), connectionsOption(o)} },
 		needs:   serves,
-		chart:   record.Chart{Metric: rate, Title: "transfers answered in a second"},
+		chart:   record.Chart{Metric: rate, Title: "transfers answered per second"},
 		metrics: counts(more(perSecond, rate), of(seconds, half, nearAll, each, client), of(bytesUnit, private)),
 	}
 }
@@ -51,8 +51,8 @@ func pushSuite() Suite {
 func stopSuite() Suite {
 	return Suite{
 		Name: Stop,
-		How: "From SIGTERM until the process is gone, after the transfers of `push`, with what it writes " +
-			"meanwhile.",
+		How: "The time from SIGTERM until the process has ended, after the transfers of `push`, and the " +
+			"bytes written in this time.",
 		Article: "exit: dirty pages are written (E7)",
 		Time:    "seconds",
 		Disk:    "the chain",

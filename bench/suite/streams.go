@@ -27,11 +27,12 @@ func streamsSuite() Suite {
 	used := list(of(percent, share), of(bytesUnit, private))
 	return Suite{
 		Name: Streams,
-		How: "A new node replays the chain, keeps its state history, and makes blocks. A peer sends transfers at " +
-			"the load's rate, while no client, one, and all of them read blocks with traces and rows from the " +
-			"first block to the chain's last, again and again. Gaps are the times between two blocks that come " +
-			"to the peer: there should be half a second. The latest is that of a block from when its half second " +
-			"began.",
+		How: "A new node replays the chain, keeps its state history, and makes blocks. A peer sends " +
+			"transfers at the rate of the load. There are three parts: without clients, with one client, and " +
+			"with all clients. The clients read blocks with traces and rows from the first block to the last " +
+			"one of the chain, again and again. A gap is the time between two blocks that come to the peer; it " +
+			"should be half a second. The latest block is the one that came latest after the begin of its half " +
+			"second.",
 		Article: "–",
 		Time:    "three times --load-for",
 		Disk:    "the chain, its history, and what is written",
@@ -41,7 +42,7 @@ func streamsSuite() Suite {
 					wrongIf(o.Clients < 1 || o.Clients > clientsMost, "%d clients: from 1 to %d", o.Clients, clientsMost)}}
 		},
 		needs: streams,
-		chart: record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of them within"},
+		chart: record.Chart{Metric: gapNearAll, Title: "time between two blocks, 99 % of gaps within"},
 		metrics: counts(inParts(list(ofBlocks(), used), noClient),
 			inParts(list(ofBlocks(), more(perSecond, streamed), used), oneClient, allClients)),
 		run: runStreams,

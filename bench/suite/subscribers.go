@@ -13,8 +13,8 @@ const Subscribers = "subscribers"
 
 // Names of its values.
 const (
-	lastTold        = "last client has half of blocks within"
-	lastNearAllTold = "last client has 99 % of blocks within"
+	lastTold        = "median time to the last client"
+	lastNearAllTold = "99 % of times to the last client within"
 	sentClients     = "sent to clients"
 	lostClients     = "clients lost"
 )
@@ -22,10 +22,10 @@ const (
 func subscribersSuite() Suite {
 	return Suite{
 		Name: Subscribers,
-		How: "Clients subscribe to the blocks of the node, which gets them from the source, another node; that one " +
-			"takes transfers at the rate. Of Antelope each is a connection to the state history, which sends " +
-			"blocks, traces and rows; of Opera ten newHeads share a connection of WebSocket. The time of a block " +
-			"starts when the first node has it. Clients and the other node share the processors with the node.",
+		How: "Clients subscribe to the blocks of the node, which follows the source, another node; the source takes " +
+			"transfers at the rate. On Antelope each client has a connection to the state history, which sends " +
+			"blocks, traces and rows. On Opera ten subscriptions (newHeads) share one WebSocket connection. The time " +
+			"of a block starts when the source has it. The clients, the source and the node share the processors.",
 		Article: "–",
 		Time:    "--peer-for",
 		Disk:    "the chain, twice",
@@ -42,7 +42,7 @@ func subscribersSuite() Suite {
 		},
 		check: neverIdle,
 		needs: subscribes,
-		chart: record.Chart{Metric: lastNearAllTold, Title: "99 % of blocks are with the last client within"},
+		chart: record.Chart{Metric: lastNearAllTold, Title: "time until the last client has a block, 99 % of blocks"},
 		metrics: counts(of(percent, share), of(seconds, delay, nearAllTold, lastTold, lastNearAllTold),
 			of(number, blocks), of(bitRate, sentClients), of(number, lostClients)),
 		collect: []collector{privateMemory()},

@@ -16,9 +16,9 @@ const Sync = "sync"
 func syncSuite() Suite {
 	return Suite{
 		Name: Sync,
-		How: "A new node gets all blocks from the source, a node that makes none, with all checks; from the first " +
-			"block that a question finds until the last; then it ends. The source shares the processors with the " +
-			"node.",
+		How: "A new node gets all blocks from the source, a node that makes no blocks, with all checks. " +
+			"The time is from the first block that the node shows until the last one. Then the node ends. The " +
+			"source shares the processors with the node.",
 		Article: "sync from genesis (F6)",
 		Time:    "seconds; of a recorded chain hours",
 		Disk:    "the chain, twice",
@@ -164,7 +164,7 @@ func (p progress) enough(length time.Duration) error {
 			p.took.Round(time.Millisecond), length)
 	case p.last == p.first:
 		return fmt.Errorf(
-			"the chain was whole at the first question, at block %d: a longer one is made with --transfers",
+			"the node had the whole chain at the first request, at block %d: make a longer chain with --transfers",
 			p.last)
 	}
 	return nil

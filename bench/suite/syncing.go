@@ -14,22 +14,22 @@ const Syncing = "syncing"
 
 // Names of its values.
 const (
-	failed = "questions without an answer"
-	asLong = "longest question"
+	failed = "requests without an answer"
+	asLong = "slowest answer"
 )
 
 func syncingSuite() Suite {
 	return Suite{
 		Name: Syncing,
-		How: "As `sync`, while questions come at the rate, as those of `rpc`; a question's time counts from when " +
-			"it was due, and what is not answered yet does not delay the next one. The processor's time has the " +
-			"blocks and the answers in it.",
+		How: "As `sync`, while requests such as those of `rpc` come at the rate. The time of a request " +
+			"begins when it was due; a request that is not answered yet does not delay the next one. The " +
+			"processor time includes the blocks and the answers.",
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain, twice",
 		options: func(o *record.Options) []Option { return []Option{sourceOption(o), askRateOption(o)} },
 		needs:   func(n Network) bool { return follows(n) && asks(n) },
-		chart:   record.Chart{Metric: took, Title: "time to get the whole chain while questions are answered"},
+		chart:   record.Chart{Metric: took, Title: "time to get the whole chain while requests are answered"},
 		metrics: counts(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source, nearAll, asLong),
 			of(number, failed)),
 		collect: []collector{privateMemory()},

@@ -21,16 +21,16 @@ const (
 func tracesSuite() Suite {
 	return Suite{
 		Name: Traces,
-		How: "A new node replays the chain and keeps traces. Then questions over HTTP, over connections, each the " +
-			"next as soon as its last is answered: for blocks with transactions, then for transactions; half of " +
-			"them from anywhere in the chain, half from its last tenth. The chain stands still. The client " +
-			"shares the processors with the node.",
+		How: "A new node replays the chain and keeps traces. Then it answers requests over HTTP, first for " +
+			"blocks with transactions, then for transactions. Each of the connections sends its next request " +
+			"when its last one is answered. Half of the requests are for anywhere in the chain, half for its " +
+			"last tenth. No new blocks are made. The client shares the processors with the node.",
 		Article: "–",
 		Time:    "twice --ask-for",
 		Disk:    "the chain and its traces",
 		options: func(o *record.Options) []Option { return []Option{connectionsOption(o), askForOption(o)} },
 		needs:   traces,
-		chart:   record.Chart{Metric: rate, Title: "answers in a second, of traces"},
+		chart:   record.Chart{Metric: rate, Title: "requests for traces answered per second"},
 		metrics: counts(inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client),
 			of(bytesUnit, private)),
 			askBlocks, askTransactions)),

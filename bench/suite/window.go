@@ -12,8 +12,8 @@ const Window = "window"
 func windowSuite() Suite {
 	return Suite{
 		Name: Window,
-		How: "As `sync`, on a chain that is longer than the time: blocks that the node has after it, and what it " +
-			"wrote until its end.",
+		How: "As `sync`, for a fixed time, with a chain that takes longer. Measured are the blocks that " +
+			"the node has after this time, and the bytes that it has written when it ends.",
 		Article: "blocks in 60 minutes (F7)",
 		Time:    "--window",
 		Disk:    "the chain, twice",
@@ -23,7 +23,7 @@ func windowSuite() Suite {
 					wrongIf(!(o.Window > 0), "a window of %g s: above 0", o.Window)}}
 		},
 		needs: follows,
-		chart: record.Chart{Metric: blocks, Title: "blocks that came in the time"},
+		chart: record.Chart{Metric: blocks, Title: "blocks received in the time"},
 		metrics: counts(more(number, blocks), more(perSecond, blockRate), of(seconds, processor, source),
 			of(bytesUnit, written)),
 		collect: []collector{privateMemory(), residentMemory()},

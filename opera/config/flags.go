@@ -76,7 +76,7 @@ func operaFlags(c *Config, l *line) []Flag {
 	l.age = value{set: l.setAge(c), show: "0s"}
 	return []Flag{
 		{Name: "genesis", Help: "Genesis file that a new chain begins with", value: text(&c.Run.Genesis)},
-		{Name: "genesis.allowExperimental", Help: "Begin with a genesis file that is none of those known",
+		{Name: "genesis.allowExperimental", Help: "Accept a genesis file that is not one of the known networks'",
 			value: toggle(&c.Run.Trust)},
 		{Name: "identity", Help: "Name of the node", value: text(&c.Node.UserIdent)},
 		{Name: "datadir", Help: "Folder of the chain and the keystore", value: text(&c.Node.DataDir)},
@@ -104,7 +104,7 @@ func operaFlags(c *Config, l *line) []Flag {
 func storeFlags(c *Config, l *line) []Flag {
 	return []Flag{
 		{Name: "db.engine", Help: "Engine that keeps the state: " + engine.Choice(engine.KindNames()) +
-			"; a state that exists keeps its engine",
+			"; an existing state keeps its engine",
 			value: choice(&c.Tarn.Engine, append([]string{""}, engine.KindNames()...)...)},
 		{Name: "db.mapmode", Help: "How the page engine maps its file: " + engine.Choice(engine.ModeNames()) +
 			"; if not given: mapped_private, on tmpfs mapped",
@@ -126,7 +126,7 @@ func storeFlags(c *Config, l *line) []Flag {
 		{Name: "db.migration.mode", Help: "Migration of go-opera's databases: reformat or rebuild",
 			Instead: "`tarn db convert` moves a state from one engine to another", value: text(&l.migration)},
 		{Name: "cache", Help: "Memory of the store in MB, 3600 at least; half of it is for changed pages. If not given, half of the " +
-			"machine's memory is for changed pages, whatever the default below says",
+			"machine's memory is for changed pages; the default that is shown is not used",
 			value: number(&c.Tarn.CacheMB).withShownDefault("3600")},
 	}
 }
@@ -161,7 +161,8 @@ func accountFlags(c *Config) []Flag {
 		{Name: "unlock", Help: "Accounts to unlock, separated by commas", value: list(&c.Run.Unlock)},
 		{Name: "password", Help: "File of passwords", value: text(&c.Run.Password)},
 		{Name: "signer", Help: "External signer", Instead: "keys of the keystore sign", value: unusedOption("")},
-		{Name: "allow-insecure-unlock", Help: "Unlock accounts though HTTP is open",
+		{Name: "allow-insecure-unlock", Help: "Allow to unlock accounts while HTTP or WebSocket is on: " +
+			"whoever can send requests there can then use these accounts",
 			value: toggle(&c.Node.InsecureUnlockAllowed)},
 	}
 }

@@ -39,7 +39,7 @@ func fleetFlags(c *Config) []Flag {
 			Help:  "Name of the fleet: nodes that can replace each other, and their replicas, must have the same name",
 			value: text(&f.Name)},
 		{Name: "fleet.embedded",
-			Help: "Run a NATS server in this process, with its files in the data folder, in the place of " +
+			Help: "Run a NATS server in this process, with its files in the data folder; it is used instead of " +
 				"--fleet.server", value: toggle(&f.Embedded)},
 		{Name: "fleet.listen", Help: "host:port at which the server of --fleet.embedded listens; empty: no " +
 			"network address. " +
@@ -65,7 +65,7 @@ func fleetFlags(c *Config) []Flag {
 			Help:  "Blocks that a replica may be behind the node before /readyz says that it is not ready",
 			value: number(&f.MaxLag)},
 		{Name: "fleet.folder",
-			Help: "Folder for the snapshots that replicas begin with, in the place of the NATS servers: an absolute " +
+			Help: "Folder for the snapshots that replicas begin with, instead of the NATS servers: an absolute " +
 				"path that all nodes and replicas of the fleet see; a replica may also name a URL (http or https) at " +
 				"which a web server shows it",
 			value: text(&f.Folder)},

@@ -101,15 +101,15 @@ func accountActions() []action {
 			withWallet(0, 0, "", func(w *keyfiles.Wallet, _ []string) error { return w.Create() })},
 		{"account update", "Change accounts' passwords: ADDRESS...",
 			withWallet(1, -1, "No accounts specified to update", (*keyfiles.Wallet).Update)},
-		{"account import", "Make an account of a private key: FILE",
+		{"account import", "Make an account from a private key: FILE",
 			withWallet(1, 1, lacksFile, func(w *keyfiles.Wallet, words []string) error { return w.Import(words[0]) })},
-		{"wallet import", "Make an account of a wallet of Ethereum's presale: FILE",
+		{"wallet import", "Make an account from a wallet of Ethereum's presale: FILE",
 			withWallet(1, 1, lacksFile, func(w *keyfiles.Wallet, words []string) error {
 				return w.ImportPresale(words[0])
 			})},
 		{"validator new", "Make a new validator's key",
 			withWallet(0, 0, "", func(w *keyfiles.Wallet, _ []string) error { return w.CreateValidator() })},
-		{"validator convert", "Make an account's key that of a validator: ADDRESS|FILE PUBLIC-KEY",
+		{"validator convert", "Use the key of an account as a validator's key: ADDRESS|FILE PUBLIC-KEY",
 			withWallet(2, 2, "This command requires 2 arguments.", func(w *keyfiles.Wallet, words []string) error {
 				return w.ConvertToValidator(words[0], words[1])
 			})},

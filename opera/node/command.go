@@ -75,11 +75,13 @@ func actions() []action {
 		{"license", "Print the licence", (*invocation).license},
 		{"import events", "Import events from files: FILE...", (*invocation).importEvents},
 		{"import genesis", "Begin a chain with a genesis file and end: FILE", (*invocation).importGenesis},
-		{"import datadir", "Take over the chain of a go-opera that has ended, and end: its DATADIR", (*invocation).importFolder},
+		{"import datadir", "Take over the chain of a stopped go-opera, and end: DATADIR of go-opera",
+			(*invocation).importFolder},
 		{"export events", "Export events to a file, compressed if its name ends with .gz: FILE [FROM-EPOCH [TO-EPOCH]]",
 			(*invocation).exportEvents},
 		{"export genesis",
-			"Export the present epoch's beginning to a genesis file: FILE|dry-run [FROM-EPOCH [TO-EPOCH]]",
+			"Export the state at the beginning of the current epoch to a genesis file: " +
+				"FILE|dry-run [FROM-EPOCH [TO-EPOCH]]",
 			(*invocation).exportGenesis},
 	}, maintenance(), []action{{"help", "Show this", (*invocation).help}})
 }
@@ -97,7 +99,7 @@ func elsewhere() map[string]string {
 // Command is the opera subcommand. Its arguments are go-opera's own, read by go-opera's
 // rules. build says what the program was built from.
 func Command(build string) *cobra.Command {
-	return newCommand("An Opera node, in the place of Fantom's opera (see --help)", build, false)
+	return newCommand("An Opera node, which replaces Fantom's opera (see --help)", build, false)
 }
 
 // Replica is the subcommand of a replica of an Opera node. Its arguments are go-opera's own.

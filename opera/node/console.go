@@ -17,8 +17,8 @@ import (
 // consoleActions are the commands that run JavaScript.
 func consoleActions() []action {
 	return []action{
-		{"attach", "Ask a node that runs, in JavaScript: [ENDPOINT]", (*invocation).attach},
-		{"console", "Run a node, and ask it in JavaScript", (*invocation).console},
+		{"attach", "Open a JavaScript console to a running node: [ENDPOINT]", (*invocation).attach},
+		{"console", "Run a node, and open a JavaScript console to it", (*invocation).console},
 		{"js", "Run a node, and execute JavaScript files: FILE...", (*invocation).js},
 	}
 }

@@ -16,15 +16,20 @@ import (
 // what they ask for is done, or is always done, which a line says.
 func maintenance() []action {
 	return []action{
-		{"check", "Compare the state with its tries, code with its hashes, history with its checksums", (*invocation).check},
-		{"check evm", "The same", (*invocation).check},
+		{"check", "Compare the state with its tries, code with its hashes, history with its checksums",
+			(*invocation).check},
+		{"check evm", "Does the same as `opera check`", (*invocation).check},
 		{"db compact", "Say why there is nothing to compact", (*invocation).compact},
 		{"db heal", "Open the chain as it is after a crash, make blocks again, save", (*invocation).heal},
 		{"db transform", "Say why there is nothing to transform", (*invocation).transform},
-		{"snapshot verify-state", "Check all, and that the root is the last state's: [ROOT]", (*invocation).verifyState},
-		{"snapshot traverse-state", "The same: [ROOT]", (*invocation).traverseState},
-		{"snapshot traverse-rawstate", "The same: [ROOT]", (*invocation).traverseState},
-		{"snapshot prune-state", "Show which old states are kept, and which option keeps fewer: [ROOT]", (*invocation).pruneState},
+		{"snapshot verify-state", "Check the whole state; ROOT must be the root of the last state: [ROOT]",
+			(*invocation).verifyState},
+		{"snapshot traverse-state", "Does the same as `opera snapshot verify-state`: [ROOT]",
+			(*invocation).traverseState},
+		{"snapshot traverse-rawstate", "Does the same as `opera snapshot verify-state`: [ROOT]",
+			(*invocation).traverseState},
+		{"snapshot prune-state", "Prunes nothing. Shows how much disk old states take, and which option keeps fewer: [ROOT]",
+			(*invocation).pruneState},
 	}
 }
 

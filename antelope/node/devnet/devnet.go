@@ -48,7 +48,7 @@ func Command() *cobra.Command {
 	savanna := false
 	c := devnetrunner.Flags(&cobra.Command{
 		Use:   "devnet [flags] [-- nodeos options]",
-		Short: "Start a chain of your own: one producer, a token, two accounts that own some",
+		Short: "Start a chain of your own: one producer, a token, two accounts that own tokens",
 	}, devnetrunner.Options{Dir: "devnet", HTTP: "127.0.0.1:8888", P2P: "127.0.0.1:9876", Page: "127.0.0.1:8887"},
 		"the API is served",
 		func(ctx context.Context, o devnetrunner.Options) error { return Run(ctx, Options{o, savanna}) })
