@@ -26,8 +26,9 @@ func listCommand() *cobra.Command {
 				b.WriteString(indented("Time of one measurement: "+d.Time) +
 					indented("Disk for each subject: "+d.Disk) + "\n")
 			}
-			b.WriteString("Times and sizes are for a chain of the usual size; with a recorded chain they depend " +
-				"on that chain.\n" +
+			b.WriteString("A subject is a program that is measured (--on). Times and sizes are for a chain of the usual size, for\n" +
+				"which `tarn bench run` needs 1 GB of free disk for each subject and 1 GB more; with a recorded chain\n" +
+				"they depend on that chain. Charts in the articles: docs/articles.md (E: EOS, W: WAX, F: Fantom).\n" +
 				"To measure nodeos or opera, name the program on your machine: nothing is downloaded.\n")
 			_, err := io.WriteString(c.OutOrStdout(), b.String())
 			return err

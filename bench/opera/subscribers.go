@@ -91,6 +91,9 @@ func (s *subscribers) filter(ctx context.Context, url string, count int, account
 		for i := range none {
 			none[i] = []any{}
 		}
+		if len(none) == 0 {
+			break
+		}
 		blocks, err := call(ctx, url, "eth_newBlockFilter", none)
 		if err != nil {
 			return fmt.Errorf("install filters: %w", err)

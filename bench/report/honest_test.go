@@ -55,7 +55,7 @@ func TestRatiosThatAreNoneAreNoTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, ratios, found := strings.Cut(out.String(), "import, times ")
+	_, ratios, found := strings.Cut(out.String(), "import, compared with ")
 	if !found || strings.Contains(ratios, "written") || !strings.Contains(ratios, "time") {
 		t.Errorf("a metric without a ratio has a column:\n%s", out.String())
 	}
@@ -72,7 +72,7 @@ func TestRatiosThatAreNoneAreNoTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if strings.Contains(out.String(), ", times ") || !strings.Contains(out.String(), "There are no ratios: ") {
+	if strings.Contains(out.String(), ", compared with ") || !strings.Contains(out.String(), "There are no ratios: ") {
 		t.Errorf("%s", out.String())
 	}
 }

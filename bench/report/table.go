@@ -152,11 +152,11 @@ func rounds(r *record.Run, suite, name string) string {
 // pairs that one of them comes from.
 func ratios(r *record.Run, suite string, part record.Suite) (t figuretable.Table, most int) {
 	first := r.Subjects[0].Name
-	t = figuretable.Table{Title: part.Name + ", times " + first, Head: []string{"subject", "pairs"}}
+	t = figuretable.Table{Title: part.Name + ", compared with " + first, Head: []string{"subject", "pairs"}}
 	if part.How != "" { // of further parts it is the same
-		t.How = "How many times the value of " + first + " a value is. A pair is the two values of one round. " +
+		t.How = "Each value is divided by the value of " + first + " in the same round, its pair: 2 means twice as much. " +
 			"First comes the median of the pairs, then its 95 % confidence interval. Brackets show the lowest and " +
-			"the highest pair, if there are too few pairs to conclude anything."
+			"the highest pair, or the only one, if there are too few pairs to conclude anything."
 	}
 	estimates := make([][]record.Estimate, 0, len(r.Subjects))
 	told := make([]bool, len(part.Metrics)) // of which there is a ratio
@@ -272,7 +272,7 @@ func Notes(r *record.Run) []string {
 		fmt.Sprintf("The chain: %s, seed %d, %s accounts, %s transfers, %s blocks, %s MB; sha256 of its blocks %s.",
 			c.Protocol, c.Seed, figuretable.Count(float64(c.Accounts)), figuretable.Count(float64(c.Transfers)),
 			figuretable.Count(float64(c.Blocks)), figuretable.Megabytes(c.Bytes), c.SHA256),
-		"Write amplification inside the disk is not included.")
+		"Bytes written do not include what the disk writes inside in addition (write amplification).")
 }
 
 // WriteText writes a run for a terminal, as Markdown.

@@ -160,7 +160,7 @@ func watchTable(w *record.Watch) figuretable.Table {
 		t.Add("processor, thread "+name, "s", figuretable.Small(w.ByName[name]))
 	}
 	t.Notes = append(t.Notes,
-		"Write amplification inside the disk is not included.")
+		"Bytes written do not include what the disk writes inside in addition (write amplification).")
 	if w.Unasked != "" {
 		t.Notes = append(t.Notes, "What the node writes for is not known: "+w.Unasked+".")
 	}

@@ -34,7 +34,7 @@ func diskSuite() Suite {
 		Name: Disk,
 		How: "Transfers are sent over HTTP at a steady rate, then the process is ended. The bytes written " +
 			"in a year are the sum of two terms: the bytes per second while the node serves, and the bytes " +
-			"written at the end (a checkpoint) once per time between checkpoints. The years are those of a " +
+			"written at the end (a checkpoint), divided by --checkpoint-every. The years are those of a " +
 			"disk rated for --tbw terabytes. The bytes of the device are those of the whole disk, of all " +
 			"programs, and include the end of the process.",
 		Article: "writes to the drive at 10-15 and 15-40 transactions per second, and the years that it lasts (E5, " +
@@ -62,7 +62,7 @@ func diskFollowSuite() Suite {
 		How: "As `disk`, for a node that makes no blocks: the transfers are sent to another node, the " +
 			"source. The measured node follows the source, and must have all its blocks at the end. Both share " +
 			"the processors.",
-		Article: "the same, of a node that others make the blocks for",
+		Article: "the same, of a node that makes no blocks itself",
 		Time:    "--for",
 		Disk:    "the chain, twice, and what is written",
 		options: func(o *record.Options) []Option {

@@ -30,8 +30,8 @@ const (
 	behind      = "behind the node"
 	streamBytes = "stream"
 	streamEach  = "stream per byte of the chain"
-	workOfAlone = "processor, times the node alone"
-	timeOfAlone = "time, times the node alone"
+	workOfAlone = "processor, divided by the node alone"
+	timeOfAlone = "time, divided by the node alone"
 )
 
 // tick is what the kernel counts a process's time in, in seconds: of less it says nothing.

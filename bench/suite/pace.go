@@ -14,7 +14,7 @@ const (
 	gapHalf    = "median gap"
 	gapNearAll = "99 % of gaps within"
 	gapLongest = "longest gap"
-	latest     = "latest block"
+	latest     = "longest delay of a block"
 )
 
 // ofBlocks and ofTransfers are the metrics of a pace.

@@ -14,11 +14,11 @@ const RPC = "rpc"
 
 // Names of its values.
 const (
-	longest     = "longest of 10 s, mean"
+	longest     = "slowest answer in 10 s, mean"
 	openShare   = "processor at the rate"
 	openHalf    = "median time, at the rate"
 	openNearAll = "99 % of answers within, at the rate"
-	openLongest = "longest of 10 s, mean, at the rate"
+	openLongest = "slowest answer in 10 s, mean, at the rate"
 )
 
 func rpcSuite() Suite {
@@ -26,8 +26,8 @@ func rpcSuite() Suite {
 		Name: RPC,
 		How: "Requests over HTTP that change nothing, for accounts that are chosen at random. First each " +
 			"of the connections sends its next request when its last one is answered. Then requests are sent " +
-			"at a rate, and the time of a request begins when it was due. The longest of 10 s is the slowest " +
-			"answer of each 10 s; the mean of these is shown. The client shares the processors with the node.",
+			"at --ask-rate. The time of such a request begins when it should be sent, even if it is sent later. " +
+			"The slowest answer in each interval of 10 s is noted; the mean of these is shown. The client shares the processors with the node.",
 		Article: "requests answered over 30 connections, the longest of each interval, " +
 			"the processor at 50 per second, disk meanwhile (F1-F5, F8-F10)",
 		Time: "twice --ask-for",

@@ -31,8 +31,7 @@ func streamsSuite() Suite {
 			"transfers at the rate of the load. There are three parts: without clients, with one client, and " +
 			"with all clients. The clients read blocks with traces and rows from the first block to the last " +
 			"one of the chain, again and again. A gap is the time between two blocks that come to the peer; it " +
-			"should be half a second. The latest block is the one that came latest after the begin of its half " +
-			"second.",
+			"should be half a second. The longest delay of a block counts from the begin of its half second.",
 		Article: "–",
 		Time:    "three times --load-for",
 		Disk:    "the chain, its history, and what is written",

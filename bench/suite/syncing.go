@@ -21,8 +21,8 @@ const (
 func syncingSuite() Suite {
 	return Suite{
 		Name: Syncing,
-		How: "As `sync`, while requests such as those of `rpc` come at the rate. The time of a request " +
-			"begins when it was due; a request that is not answered yet does not delay the next one. The " +
+		How: "As `sync`, while requests such as those of `rpc` come at --ask-rate. The time of a request " +
+			"begins when it should be sent; a request that is not answered yet does not delay the next one. The " +
 			"processor time includes the blocks and the answers.",
 		Article: "–",
 		Time:    "seconds",

@@ -54,8 +54,11 @@ func (i *installed) install(ctx context.Context, k kind, c Criteria) (rpc.ID, er
 	if err != nil {
 		return "", err
 	}
-	i.expire()
 	give, err := i.s.place(i.s.filterPlaces, i.s.client(ctx), c.weight(), "filters")
+	if err != nil { // those that nobody asks for may have the place
+		i.expire()
+		give, err = i.s.place(i.s.filterPlaces, i.s.client(ctx), c.weight(), "filters")
+	}
 	if err != nil {
 		return "", err
 	}
@@ -72,11 +75,14 @@ func (i *installed) expire() {
 	defer i.mu.Unlock()
 	now := time.Now()
 	for id, f := range i.filters {
-		if now.Sub(f.asked) > i.s.limits.FilterTime {
+		if i.isOld(f, now) {
 			i.remove(id)
 		}
 	}
 }
+
+// isOld tells whether nobody has asked for a filter for too long. The caller holds the lock.
+func (i *installed) isOld(f *filter, now time.Time) bool { return now.Sub(f.asked) > i.s.limits.FilterTime }
 
 // remove forgets a filter, if there is one. The caller holds the lock.
 func (i *installed) remove(id rpc.ID) bool {
@@ -96,11 +102,14 @@ func (i *installed) uninstall(id rpc.ID) bool {
 
 // find returns a filter that was not forgotten.
 func (i *installed) find(id rpc.ID) (*filter, error) {
-	i.expire()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	f := i.filters[id]
 	if f == nil {
+		return nil, errNoFilter
+	}
+	if i.isOld(f, time.Now()) {
+		i.remove(id)
 		return nil, errNoFilter
 	}
 	return f, nil

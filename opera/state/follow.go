@@ -43,6 +43,8 @@ type worker struct {
 	base   common.Hash // the root that the forest begins with
 	at     uint64      // the newest block in the forest
 	behind bool        // whether a block of the forest was not handed to the writer
+	// The blocks whose roots may be in no row yet, the oldest first.
+	computed []uint64
 }
 
 func (w *worker) do(t task) (err error) {
@@ -87,10 +89,16 @@ func (w *worker) forget() error {
 	r := w.roots
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for number := range r.roots {
-		if _, err := r.tables.RootAt(w.nodes.rows, number); err == nil {
-			delete(r.roots, number)
+	// The writer puts all of them into rows at once, so those that have none yet are the newest.
+	for ; len(w.computed) != 0; w.computed = w.computed[1:] {
+		number := w.computed[0]
+		if _, waits := r.roots[number]; !waits {
+			continue
 		}
+		if _, err := r.tables.RootAt(w.nodes.rows, number); err != nil {
+			return nil
+		}
+		delete(r.roots, number)
 	}
 	return nil
 }
@@ -106,6 +114,7 @@ func (w *worker) block(t task) error {
 	r.roots[t.number], r.known, r.begun = root, t.number, true
 	r.changed.Broadcast()
 	r.mu.Unlock()
+	w.computed = append(w.computed, t.number)
 	if w.forest.updates >= r.updates {
 		return w.hand()
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/tracing"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
 
@@ -262,4 +264,69 @@ func TestAFullCheckFindsEachDamage(t *testing.T) {
 		t.Errorf("check while the trie is behind: %v", err)
 	}
 	c.roots.Close()
+}
+
+// Blocks wait in the rows until their trie is written: thousands, if each changes little. To compute their
+// roots after a start takes a few reads each, however many wait.
+func TestManyBlocksThatWaitCostAFewReadsEach(t *testing.T) {
+	c := newChain(t, rand.New(rand.NewPCG(1, 9)))
+	c.roots.Close()
+	counted := &countingStore{Store: c.store}
+	var err error
+	c.roots, err = c.tables.StartRoots(counted, RootsOptions{Updates: 1 << 30})
+	check(t, err)
+	defer c.roots.Close()
+	const blocks = 2000
+	for range blocks {
+		c.one()
+	}
+	c.roots.Close()
+	// The roots are in a log by now, and in no row.
+	push(t, c.store, func() error { return c.tables.ForgetRoots(c.store, 0, blocks+1) })
+	counted.gets.Store(0)
+	c.roots, err = c.tables.StartRoots(counted, RootsOptions{Updates: 1 << 30})
+	check(t, err)
+	c.compare(blocks)
+	if n := counted.gets.Load(); n > 30*blocks {
+		t.Errorf("%d reads for the roots of %d blocks", n, blocks)
+	}
+}
+
+// one makes a block that changes one account.
+func (c *chain) one() {
+	ours, number := NewBlock(c.tables.Flat(c.store)), uint64(len(c.made))
+	theirs, err := state.New(c.known[number-1], c.theirs)
+	check(c.t, err)
+	ours.SetTxContext(slot(0), 0, 0)
+	for _, db := range []vm.StateDB{ours, theirs} {
+		db.SetNonce(common.Address{1}, number, tracing.NonceChangeUnspecified)
+		db.Finalise(london)
+	}
+	changes, err := ours.Finish(number)
+	check(c.t, err)
+	root, err := theirs.Commit(london, number)
+	check(c.t, err)
+	c.made, c.known = append(c.made, changes), append(c.known, root)
+	c.apply(changes)
+}
+
+// countingStore counts what is read through its views.
+type countingStore struct {
+	store.Store
+	gets atomic.Int64
+}
+
+func (s *countingStore) View() (store.View, error) {
+	v, err := s.Store.View()
+	return countingView{v, &s.gets}, err
+}
+
+type countingView struct {
+	store.View
+	gets *atomic.Int64
+}
+
+func (v countingView) Get(t store.Table, key []byte) ([]byte, error) {
+	v.gets.Add(1)
+	return v.View.Get(t, key)
 }
