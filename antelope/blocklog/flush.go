@@ -8,6 +8,9 @@ import (
 
 const flushBytes = 4 << 20
 
+// roomKept is how much memory of a batch is kept for the next one.
+const roomKept = 2 << 20
+
 // batch is what one flush writes.
 type batch struct {
 	blocks    []pendingBlock
@@ -31,6 +34,9 @@ func (l *Log) flush() error {
 		if err := l.write(&b); err != nil {
 			return err
 		}
+		if l.room = b.log; cap(l.room) > roomKept {
+			l.room = nil
+		}
 		if b.split {
 			if err := l.split(); err != nil {
 				return l.fail("split block log", err)
@@ -40,11 +46,11 @@ func (l *Log) flush() error {
 }
 
 // gather encodes the next pending blocks: not beyond the end of a partition, and
-// not much more than flushBytes.
+// not much more than flushBytes. The caller holds writer.
 func (l *Log) gather() batch {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	b := batch{end: l.end, first: l.first}
+	b := batch{log: l.room[:0], end: l.end, first: l.first}
 	stride := l.o.stride()
 	for _, p := range l.pending {
 		at := b.end

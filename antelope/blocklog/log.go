@@ -25,8 +25,9 @@ type Log struct {
 	writer sync.Mutex
 	tail   *tail
 	marked tailMark
-	dirty  int64 // bytes written to the working log and not known durable
-	punch  int64 // up to here the working log's blocks were given back
+	dirty  int64  // bytes written to the working log and not known durable
+	punch  int64  // up to here the working log's blocks were given back
+	room   []byte // of the batch that was written last, for the next one
 
 	sums   sums      // of blocks that need not be checked
 	stored *sumsFile // of those that were appended here

@@ -98,7 +98,7 @@ func Open(st store.Store, o Options) (*Chain, error) {
 	c := &Chain{
 		examiner: examiner{opt: &o, keys: execute.NewKeys(o.KeyBytes), fork: consensus.NewForkDatabase(o.Features)},
 		pending:  pending{execute.New(s, shared)},
-		store:    st, state: s, shared: shared, logs: logs{o.Blocks, o.Reversible},
+		store:    st, state: s, shared: shared, logs: logs{blocks: o.Blocks, reversible: o.Reversible},
 	}
 	c.fork.Limit(o.Limits.WaitingBytes)
 	c.application.interrupt = c.executor.Interrupt

@@ -30,10 +30,10 @@ type BlockLog interface {
 // ReversibleLog is where blocks wait that are not irreversible yet
 // ([blocklog.Reversible]).
 type ReversibleLog interface {
-	// Append adds a packed block, which a power cut may lose.
+	// Append adds a packed block, which a power cut may lose. It keeps nothing of block.
 	Append(block []byte) error
 	// AppendDurably adds a packed block. When it returns nil, that block and all before it
-	// survive a power cut.
+	// survive a power cut. It keeps nothing of block.
 	AppendDurably(block []byte) error
 	// Obsolete says that blocks with numbers up to upTo are not needed any more, because the
 	// block log has blocks with these numbers.
@@ -45,22 +45,30 @@ type ReversibleLog interface {
 type logs struct {
 	blocks     BlockLog
 	reversible ReversibleLog
+	encoded    []byte // of the block that was kept last: room for the next one
 }
+
+// encodedKept is how much memory of a block is kept for the next one.
+const encodedKept = 1 << 20
 
 // keep appends another producer's block to the reversible log, without a sync: a crash may
 // lose the block, and peers have it too.
-func (l logs) keep(b *consensus.BlockState) error { return l.keepBy(ReversibleLog.Append, b) }
+func (l *logs) keep(b *consensus.BlockState) error { return l.keepBy(ReversibleLog.Append, b) }
 
 // keepOwn keeps a block that was made here, durably.
-func (l logs) keepOwn(b *consensus.BlockState) error {
+func (l *logs) keepOwn(b *consensus.BlockState) error {
 	return l.keepBy(ReversibleLog.AppendDurably, b)
 }
 
-func (l logs) keepBy(appends func(ReversibleLog, []byte) error, b *consensus.BlockState) error {
+func (l *logs) keepBy(appends func(ReversibleLog, []byte) error, b *consensus.BlockState) error {
 	if l.reversible == nil {
 		return nil
 	}
-	if err := appends(l.reversible, b.Block.Append(nil)); err != nil {
+	block := b.Block.Append(l.encoded[:0])
+	if l.encoded = block; cap(block) > encodedKept {
+		l.encoded = nil
+	}
+	if err := appends(l.reversible, block); err != nil {
 		return fmt.Errorf("keep block %d: %w", b.BlockNum, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,19 +13,32 @@ import (
 // memoryAlign is what memory that goes to a disk begins at a multiple of.
 const memoryAlign = 4096
 
+// roomKept is the largest memory of a write that is kept for the next one.
+const roomKept = 1 << 20
+
 func (osFS) OpenDirect(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_DIRECT, 0)
 	if err != nil {
 		return nil, directError(err)
 	}
-	return directFile{osFile{f}}, nil
+	return &directFile{osFile: osFile{f}}, nil
 }
 
 // directFile is a file whose writes go past the page cache.
-type directFile struct{ osFile }
+type directFile struct {
+	osFile
+	room sync.Pool // of *[]byte, where a disk can fetch what is written
+}
 
-func (f directFile) WriteAt(b []byte, offset int64) (int, error) {
-	n, err := f.osFile.WriteAt(alignedCopy(b), offset)
+func (f *directFile) WriteAt(b []byte, offset int64) (int, error) {
+	room, _ := f.room.Get().(*[]byte)
+	if room == nil || cap(*room) < len(b) {
+		room = alignedRoom(len(b))
+	}
+	n, err := f.osFile.WriteAt(append((*room)[:0], b...), offset)
+	if cap(*room) <= roomKept {
+		f.room.Put(room)
+	}
 	return n, directError(err)
 }
 
@@ -36,9 +50,10 @@ func directError(err error) error {
 	return err
 }
 
-// alignedCopy is a copy where a disk can fetch it.
-func alignedCopy(b []byte) []byte {
-	room := make([]byte, len(b)+memoryAlign)
-	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(room))) % memoryAlign
-	return append(room[skip:skip], b...)
+// alignedRoom is memory for at least so many bytes from where a disk can fetch them.
+func alignedRoom(size int) *[]byte {
+	all := make([]byte, size+memoryAlign)
+	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(all))) % memoryAlign
+	room := all[skip:skip]
+	return &room
 }
