@@ -82,7 +82,9 @@ func (i *installed) expire() {
 }
 
 // isOld tells whether nobody has asked for a filter for too long. The caller holds the lock.
-func (i *installed) isOld(f *filter, now time.Time) bool { return now.Sub(f.asked) > i.s.limits.FilterTime }
+func (i *installed) isOld(f *filter, now time.Time) bool {
+	return now.Sub(f.asked) > i.s.limits.FilterTime
+}
 
 // remove forgets a filter, if there is one. The caller holds the lock.
 func (i *installed) remove(id rpc.ID) bool {
