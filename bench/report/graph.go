@@ -84,7 +84,7 @@ func (p graph) draw(d *drawing, c growthCurve) {
 	for _, v := range p.y.ticks() {
 		fmt.Fprintf(&d.text, `<line class="grid" x1="%d" x2="%d" y1="%.1f" y2="%.1f"/>`,
 			graphLeft, pictureWide-graphRight, y(v), y(v))
-		d.words("faint", fmt.Sprintf(`x="%d" text-anchor="end"`, graphLeft-8), int(y(v))+letterAbove-1, c.written(v))
+		d.words("faint", fmt.Sprintf(`x="%d" text-anchor="end"`, graphLeft-8), int(y(v))+letterAbove-1, c.tick(v))
 	}
 	written := math.Inf(-1)
 	for _, v := range p.at {

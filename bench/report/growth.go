@@ -138,12 +138,22 @@ func (c growthCurve) written(v float64) string {
 	return scaleOf(c.metric.Unit, math.Abs(v)).written(v)
 }
 
+// tick is a value at the side of a picture, where there is no room for a long unit: the title has its rest.
+func (c growthCurve) tick(v float64) string { return strings.TrimSuffix(c.written(v), ofCore) }
+
+// ofCore ends the unit of what the processor is used for.
+const ofCore = " of a core"
+
 // title is what the curve shows, with the suite's part.
 func (c growthCurve) title() string {
-	if c.metric.Part == "" {
-		return charts(c.suite)
+	words := charts(c.suite)
+	if c.metric.Part != "" {
+		words += ", " + c.metric.Part
 	}
-	return charts(c.suite) + ", " + c.metric.Part
+	if strings.HasSuffix(c.metric.Unit, ofCore) {
+		words += ", % of a core"
+	}
+	return words
 }
 
 // how says how the values are read.
