@@ -84,6 +84,19 @@ func (m *Move) Base() Point { return m.Blocks[0].Parent }
 // To is the head after the move, which has blocks.
 func (m *Move) To() Point { return m.Blocks[len(m.Blocks)-1].Point }
 
+// Size is about how much memory the blocks take, in bytes.
+func (m *Move) Size() (n int64) {
+	const block, record = 256, 32
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		n += block + int64(len(b.Rows))
+		for _, r := range b.Records {
+			n += record + int64(len(r.Data))
+		}
+	}
+	return n
+}
+
 // Errors of what was received. A replica that meets one begins again from a snapshot, or asks for
 // the messages again.
 var (

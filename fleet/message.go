@@ -253,6 +253,9 @@ func (r *Reader) decode(h *Header) (m *Move, err error) {
 	case int64(n) > r.limits.Move:
 		return nil, fmt.Errorf("%w: decompress: %d bytes, where a move has at most %d", ErrDamaged, n, r.limits.Move)
 	}
+	if n, _ := s2.DecodedLen(r.packed); cap(r.plain) > 2*n { // whoever keeps a small move keeps no large room
+		r.plain = nil
+	}
 	if r.plain, err = s2.Decode(r.plain[:cap(r.plain)], r.packed); err != nil {
 		return nil, fmt.Errorf("%w: decompress: %w", ErrDamaged, err)
 	}

@@ -29,7 +29,7 @@ type Told struct {
 // the store, all blocks as one revision. The first follows the head. Several at once are irreversible; then
 // nothing that can be taken back may be before them. What their headers say is checked, and that the rows lead to the
 // last of them; nobody's signature is, and nothing is executed. On an error that wraps [ErrOtherState] the state is as
-// before; histories may have the blocks. [Follower.Settle] follows, once for all that is to be seen at once.
+// before; the log and histories may have the blocks. [Follower.Settle] follows, once for all that is to be seen at once.
 func (f Follower) Adopt(blocks []Told, change func(store.Store) error) error {
 	c := f.c
 	states, err := f.followers(blocks)
@@ -53,6 +53,9 @@ func (f Follower) Adopt(blocks []Told, change func(store.Store) error) error {
 		if err = c.hooks.adopted(&Adopted{Block: b, Final: final, Entries: blocks[i].Entries}); err != nil {
 			break
 		}
+	}
+	if err == nil && final { // the log first: the state never needs a block that the log does not have
+		err = f.logAdopted(states)
 	}
 	if err == nil {
 		head, err = f.replace(last, change)
@@ -129,18 +132,27 @@ func (f Follower) replace(b *consensus.BlockState, change func(store.Store) erro
 	return head, nil
 }
 
-// finaliseAdopted puts blocks that were adopted at once into the log.
-func (f Follower) finaliseAdopted(states []*consensus.BlockState) error {
-	c := f.c
+// logAdopted puts blocks that are adopted at once into the log.
+func (f Follower) logAdopted(states []*consensus.BlockState) error {
 	for _, b := range states {
-		if err := c.logs.append(b); err != nil {
+		if err := f.c.logs.append(b); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// finaliseAdopted makes blocks that were adopted at once irreversible, and shows their state to readers: none
+// sees an irreversible block above the newest.
+func (f Follower) finaliseAdopted(states []*consensus.BlockState) error {
+	c := f.c
 	if err := c.store.Commit(c.store.Head()); err != nil {
 		return err
 	}
 	if err := c.store.SetRevision(uint64(c.head.BlockNum)); err != nil {
+		return err
+	}
+	if err := c.store.Publish(); err != nil {
 		return err
 	}
 	c.fork.Reset(c.Standing())
@@ -163,7 +175,8 @@ func (f Follower) Settle(final types.Checksum256) error {
 	return c.LogIrreversible()
 }
 
-// SettleHead makes all blocks up to the head irreversible: another node says it of one that follows.
+// SettleHead makes all blocks up to the head irreversible: another node says it of one that follows. Blocks of other
+// branches are dropped, one of which may be better by its header than what has come of the head's branch.
 func (f Follower) SettleHead() error {
 	c := f.c
 	branch := c.fork.FetchBranch(c.head.ID, c.head.BlockNum)
@@ -175,9 +188,7 @@ func (f Follower) SettleHead() error {
 	if len(branch) == 0 {
 		return nil
 	}
-	if err := c.advanceRoot(c.head.ID); err != nil {
-		return err
-	}
+	c.fork.Reset(c.Standing())
 	return c.logs.obsolete(c.head.BlockNum)
 }
 

@@ -46,7 +46,8 @@ func (r *Replica) Head() (head, final fleet.Point) {
 // View shows the head's state ([stream.Compared]).
 func (r *Replica) View() (store.View, error) { return r.store.View() }
 
-// Apply goes back to base and applies blocks, which readers see all at once.
+// Apply goes back to base and applies blocks. Readers see them all at once, but for those that are irreversible and
+// follow the head: these they may see before the others.
 func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, final fleet.Point) error {
 	decoded := make([][]chain.Told, len(blocks))
 	for i := range blocks {
@@ -58,11 +59,12 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 	err := r.do(ctx, func(c *chain.Chain) error {
 		defer r.stand()
 		follower := chain.NewFollower(c)
+		ahead := c.Head().ID == types.Checksum256(base.ID) // readers never see the head go back to what is settled
 		if err := follower.BackTo(types.Checksum256(base.ID)); err != nil {
 			return err
 		}
 		settled := 1 + slices.IndexFunc(blocks, func(b fleet.Block) bool { return b.Point == final })
-		if settled > 1 {
+		if ahead && (settled > 1 || settled == 1 && len(decoded[0]) > 1) {
 			if err := adoptSettled(follower, decoded[:settled], blocks[:settled]); err != nil {
 				return err
 			}

@@ -272,3 +272,69 @@ func TestReplicasHaveTheNodesState(t *testing.T) {
 	}
 	t.Logf("%d blocks, %d switches of forks, replicas began %d times", len(p.Blocks), switches, joined)
 }
+
+// A replica that stands still in the middle of a switch of forks goes on with one large move. Readers never see a
+// block as irreversible that is above the newest.
+func TestAReplicaThatStoodStillInASwitchGoesOn(t *testing.T) {
+	p := forks(t, *seedFlag, 150)
+	n := newNode(t, p, false)
+	t.Logf("repeat with -replica.seed=%d", *seedFlag)
+	var f *follower
+	stood, switches := 0, 0
+	for i, b := range p.Blocks {
+		n.push(t, b)
+		if f == nil {
+			if i > 5 && n.Head().BlockNum > 1 {
+				f = join(t, n, engine.Page, false)
+				f.neverShowsTheRootAboveTheHead(t)
+			}
+			continue
+		}
+		if f.chain.Fork().Head().ID != f.chain.Head().ID && stood < 60 {
+			stood++
+			continue
+		}
+		size := int64(1) // a block at a time, unless much has come while it stood
+		if stood > 0 {
+			size, switches = 1<<30, switches+1
+		}
+		stood = 0
+		head, _ := f.Head()
+		m, err := n.origin.Line().Next(head, size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m == nil {
+			continue
+		}
+		err = f.Apply(t.Context(), m.Base(), m.Blocks, m.Final)
+		if errors.Is(err, fleet.ErrDiffers) && f.chain.Fork().Root().ID == f.began {
+			f = nil // it began with a block that was taken back
+			continue
+		}
+		if err != nil {
+			t.Fatalf("block %d, %d blocks after block %d: %v", i, len(m.Blocks), m.Base().Revision, err)
+		}
+	}
+	if *seedFlag == 1 && switches == 0 {
+		t.Error("it never stood still in a switch")
+	}
+	if f == nil || !f.follow(t, n, 1<<20) {
+		t.Fatal("there is no replica at the end")
+	}
+	f.same(t, n)
+}
+
+// neverShowsTheRootAboveTheHead looks at what readers see whenever a block is adopted.
+func (f *follower) neverShowsTheRootAboveTheHead(t *testing.T) {
+	f.chain.Subscribe(chain.Hooks{AcceptedBlock: func(*consensus.BlockState) {
+		v, err := f.store.View()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close() //nolint:errcheck // nothing was written
+		if root := uint64(f.chain.Fork().Root().BlockNum); root > v.Revision() {
+			t.Errorf("block %d is irreversible, and readers see block %d", root, v.Revision())
+		}
+	}})
+}

@@ -275,12 +275,12 @@ type walk struct {
 	told    bool // the message that came last ended a move
 
 	joined fleet.Move // that came and is not applied yet, of moves that follow each other; no blocks for none
-	size   int        // bytes of its messages
+	size   int64      // of its blocks
 }
 
-// joinedBytes is about how many bytes of messages are joined to one move, where more than one waits: what
-// is irreversible in them becomes one revision.
-const joinedBytes = 4 << 20
+// joinedBytes is how large a move becomes to which moves that wait are joined, unless one alone is larger: what
+// is irreversible in it becomes one revision.
+const joinedBytes = 16 << 20
 
 // errNotMet says that no message tells what follows the head.
 var errNotMet = errors.New("the stream does not tell what follows the head")
@@ -441,13 +441,14 @@ func (w *walk) read(ctx context.Context, message []byte) error {
 	if m == nil || len(m.Blocks) == 0 {
 		return nil
 	}
-	return w.join(ctx, m, len(message))
+	return w.join(ctx, m)
 }
 
-// join joins a move to what came before it and is not applied yet. What it does not follow is applied first,
-// and it is applied itself if enough is joined, or if somebody wants to see the state after it.
-func (w *walk) join(ctx context.Context, m *fleet.Move, size int) error {
-	if len(w.joined.Blocks) > 0 && w.joined.To() != m.Base() {
+// join joins a move to what came before it and is not applied yet. What it does not follow, or has no
+// room with, is applied first. It is applied itself if enough is joined, or if somebody wants to see the state after it.
+func (w *walk) join(ctx context.Context, m *fleet.Move) error {
+	size := m.Size()
+	if len(w.joined.Blocks) > 0 && (w.joined.To() != m.Base() || w.size+size > joinedBytes) {
 		if err := w.applyJoined(ctx); err != nil {
 			return err
 		}
@@ -457,7 +458,7 @@ func (w *walk) join(ctx context.Context, m *fleet.Move, size int) error {
 	}
 	w.reader.Keep()
 	w.joined.Blocks, w.joined.Final = append(w.joined.Blocks, m.Blocks...), m.Final
-	if w.size += size; w.size >= joinedBytes || w.verify.isWanted() {
+	if w.size += size; w.size >= joinedBytes || w.verify.isWanted(m.To()) {
 		return w.applyJoined(ctx)
 	}
 	return nil

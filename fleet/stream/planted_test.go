@@ -20,8 +20,9 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"a snapshot that failed keeps its room", "turn.go", "return object == s.Object", "return false"},
 		{"nobody asks whether there is what does not come", "follower.go", "err == nil && last >= next", "err == nil && last >= next && false"},
 		{"what is joined is left where nothing waits", "follower.go", "if len(come) == 0 {", "if len(come) > 1 {"},
+		{"what is joined has no bound", "follower.go", "w.size+size > joinedBytes", "false"},
 		{"a move that follows nothing joined is joined", "follower.go", "w.joined.To() != m.Base()", "false"},
 		{"a snapshot that leads nowhere is loaded", "follower.go", "first > s.Sequence", "false"},
 		{"a snapshot newer than the stream is given up", "follower.go", "s.Line == h.Line && s.", "false && s."},
-	}, "-run=Clock|OldWord|AnAnswerThat|HadNoRoom|GivesNothing|IsBehindIt", "-timeout=4m")
+	}, "-run=Clock|OldWord|AnAnswerThat|HadNoRoom|GivesNothing|IsBehindIt|JoinedMoves", "-timeout=4m")
 }

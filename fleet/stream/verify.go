@@ -108,11 +108,11 @@ func (v *verification) await(next *nodesRows) {
 	v.awaited = next
 }
 
-// isWanted tells whether somebody may want to compare the state after the next block.
-func (v *verification) isWanted() bool {
+// isWanted tells whether somebody wants to compare the state after a block, or may.
+func (v *verification) isWanted(at fleet.Point) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.due.Load() || v.awaited != nil || len(v.coming) > 0
+	return v.due.Load() || v.awaited != nil && v.awaited.at == at || slices.Contains(v.coming, at)
 }
 
 // applied says where the replica stands now, and keeps a view of that if somebody may ask for it.

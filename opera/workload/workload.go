@@ -13,6 +13,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"path/filepath"
@@ -61,6 +62,7 @@ const (
 	eventSeconds = 1         // between two events of a validator
 	patience     = 600       // seconds that an event waits for gas power
 	settling     = 16        // events of each without transactions at the end: what came before is in blocks then
+	settlings    = 20        // times in a row that this may be in vain
 	parents      = 3         // of an event, at most: so many cost no gas
 )
 
@@ -207,13 +209,16 @@ func (m *maker) fill(ctx context.Context, s Shape) (err error) {
 			return err
 		}
 	}
-	return m.settle()
+	return m.settle(ctx)
 }
 
 // settle makes events without transactions until all that came before is in blocks. If an epoch ends
 // meanwhile, what it leaves out has just come again.
-func (m *maker) settle() error {
-	for {
+func (m *maker) settle(ctx context.Context) error {
+	for left, vain := math.MaxInt, 0; ; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		for calm := 0; calm < settling*len(m.keys); calm++ {
 			epoch := m.epoch
 			if err := m.emit(nil); err != nil {
@@ -227,7 +232,13 @@ func (m *maker) settle() error {
 		if err != nil || len(lost) == 0 {
 			return err
 		}
-		m.issued = nil
+		if vain++; len(lost) < left {
+			vain = 0
+		}
+		if vain > settlings {
+			return fmt.Errorf("transactions of %d events are in no block, however often they come", len(lost))
+		}
+		m.issued, left = nil, min(left, len(lost))
 		for _, txs := range lost {
 			if err := m.emit(txs); err != nil {
 				return err

@@ -36,7 +36,7 @@ func (f *directFile) WriteAt(b []byte, offset int64) (int, error) {
 		room = alignedRoom(len(b))
 	}
 	n, err := f.osFile.WriteAt(append((*room)[:0], b...), offset)
-	if cap(*room) <= roomKept {
+	if len(b) <= roomKept {
 		f.room.Put(room)
 	}
 	return n, directError(err)
