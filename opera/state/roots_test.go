@@ -87,19 +87,27 @@ func (c *chain) apply(changes *Changes) {
 
 // block makes a block of random work on both sides.
 func (c *chain) block() {
+	c.blockOf(c.r.IntN(6), func(both []vm.StateDB, _ uint64) {
+		for range c.r.IntN(12) {
+			_, do := step(c.r)
+			for _, db := range both {
+				do(db)
+			}
+		}
+	})
+}
+
+// blockOf makes a block of transactions, each of which does its work on both sides.
+func (c *chain) blockOf(transactions int, work func(both []vm.StateDB, number uint64)) {
 	ours := NewBlock(c.tables.Flat(c.store))
 	number := uint64(len(c.made))
 	theirs, err := state.New(c.known[number-1], c.theirs)
 	check(c.t, err)
-	for i := range c.r.IntN(6) {
-		for range c.r.IntN(12) {
-			_, do := step(c.r)
-			for _, db := range []vm.StateDB{ours, theirs} {
-				do(db)
-			}
-		}
+	both := []vm.StateDB{ours, theirs}
+	for i := range transactions {
+		work(both, number)
 		ours.SetTxContext(slot(i), i, 0)
-		for _, db := range []vm.StateDB{ours, theirs} {
+		for _, db := range both {
 			db.Finalise(london)
 		}
 	}
@@ -278,7 +286,11 @@ func TestManyBlocksThatWaitCostAFewReadsEach(t *testing.T) {
 	defer c.roots.Close()
 	const blocks = 2000
 	for range blocks {
-		c.one()
+		c.blockOf(1, func(both []vm.StateDB, number uint64) {
+			for _, db := range both {
+				db.SetNonce(common.Address{1}, number, tracing.NonceChangeUnspecified)
+			}
+		})
 	}
 	c.roots.Close()
 	// The roots are in a log by now, and in no row.
@@ -290,24 +302,6 @@ func TestManyBlocksThatWaitCostAFewReadsEach(t *testing.T) {
 	if n := counted.gets.Load(); n > 30*blocks {
 		t.Errorf("%d reads for the roots of %d blocks", n, blocks)
 	}
-}
-
-// one makes a block that changes one account.
-func (c *chain) one() {
-	ours, number := NewBlock(c.tables.Flat(c.store)), uint64(len(c.made))
-	theirs, err := state.New(c.known[number-1], c.theirs)
-	check(c.t, err)
-	ours.SetTxContext(slot(0), 0, 0)
-	for _, db := range []vm.StateDB{ours, theirs} {
-		db.SetNonce(common.Address{1}, number, tracing.NonceChangeUnspecified)
-		db.Finalise(london)
-	}
-	changes, err := ours.Finish(number)
-	check(c.t, err)
-	root, err := theirs.Commit(london, number)
-	check(c.t, err)
-	c.made, c.known = append(c.made, changes), append(c.known, root)
-	c.apply(changes)
 }
 
 // countingStore counts what is read through its views.
