@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"tarn/antelope/p2p"
@@ -15,29 +14,26 @@ import (
 
 // crowd is light peers of a node.
 type crowd struct {
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
-	last   uint32 // block of the chain that is fetched
-
-	peers    []*lightpeer.Peer
-	bytes    int64 // that had come when it began
-	arrivals suite.Arrivals[uint32]
+	suite.Listeners[uint32]
+	last  uint32 // block of the chain that is fetched
+	peers []*lightpeer.Peer
 }
 
 // Crowd connects peers to a node, of which some fetch its chain again and again. With a
 // source, one more listens there.
 func (n *Network) Crowd(ctx context.Context, node, source suite.Node, peers, fetching int) (suite.Crowd, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &crowd{cancel: cancel, last: uint32(n.chain.Blocks)}
+	c := &crowd{last: uint32(n.chain.Blocks)}
+	c.Cancel, c.Count, c.Came = cancel, peers, c.came
 	if source.URL != "" {
-		if err := c.connect(ctx, source, c.arrivals.See, false); err != nil {
+		if err := c.connect(ctx, source, c.Arrivals.See, false); err != nil {
 			c.Close()
 			return nil, err
 		}
 		c.peers = nil // what it is sent is not the node's
 	}
 	for i := range peers {
-		if err := c.connect(ctx, node, c.arrivals.Receive, i < fetching); err != nil {
+		if err := c.connect(ctx, node, c.Arrivals.Receive, i < fetching); err != nil {
 			c.Close()
 			return nil, fmt.Errorf("peer %d: %w", i+1, err)
 		}
@@ -88,10 +84,10 @@ func (c *crowd) connect(ctx context.Context, node suite.Node, told func(uint32),
 	if err != nil {
 		return errors.Join(err, p.Close())
 	}
-	c.tasks.Go(func() {
+	c.Tasks.Go(func() {
 		defer p.Close()
 		if err := p.Follow(ctx); ctx.Err() == nil {
-			c.arrivals.Lose(err)
+			c.Arrivals.Lose(err)
 		}
 	})
 	return nil
@@ -104,7 +100,7 @@ const again = 20 * time.Millisecond
 // whole counts a chain, and asks for the next. That fails only if the peer is gone, which
 // is seen where it listens.
 func (c *crowd) whole(p *lightpeer.Peer) {
-	c.arrivals.Whole()
+	c.Arrivals.Whole()
 	time.AfterFunc(again, func() { _ = p.Send(p2p.SyncRequest{Start: 1, End: c.last}) })
 }
 
@@ -114,25 +110,6 @@ func (c *crowd) came() (sum int64) {
 		sum += p.Bytes.Load()
 	}
 	return sum
-}
-
-// Begin forgets what was seen until now.
-func (c *crowd) Begin() {
-	c.arrivals.Begin()
-	c.bytes = c.came()
-}
-
-// Seen is what was seen since then.
-func (c *crowd) Seen() suite.Sight {
-	s := c.arrivals.Seen(len(c.peers))
-	s.Bytes = c.came() - c.bytes
-	return s
-}
-
-// Close ends all peers, and waits for them.
-func (c *crowd) Close() {
-	c.cancel()
-	c.tasks.Wait()
 }
 
 // How many transactions may be under way, which nodeos drops beyond; how long nothing may

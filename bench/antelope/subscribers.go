@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gorilla/websocket"
@@ -25,13 +24,8 @@ func (b *blocks) Subscribable(n suite.Node, o suite.Subscriptions) (suite.Node, 
 
 // subscribers are clients of the state history that are told of new blocks.
 type subscribers struct {
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
-
-	count    int
-	bytes    atomic.Int64
-	before   int64 // that had come when it began
-	arrivals suite.Arrivals[uint32]
+	suite.Listeners[uint32]
+	bytes atomic.Int64
 }
 
 // Subscribe makes so many clients, and one peer of the source.
@@ -43,7 +37,8 @@ func (n *Network) Subscribe(
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &subscribers{cancel: cancel, count: o.Count}
+	s := &subscribers{}
+	s.Cancel, s.Count, s.Came = cancel, o.Count, s.bytes.Load
 	err = s.watch(ctx, source)
 	for range o.Count {
 		if err == nil {
@@ -65,16 +60,16 @@ func (s *subscribers) watch(ctx context.Context, source suite.Node) error {
 	}
 	p.Seen = func(t p2p.Type, frame []byte) {
 		if t == p2p.TypeBlock {
-			s.arrivals.See(p2p.BlockNumber(frame))
+			s.Arrivals.See(p2p.BlockNumber(frame))
 		}
 	}
 	if err := p.SendHandshake(); err != nil {
 		return errors.Join(err, p.Close())
 	}
-	s.tasks.Go(func() {
+	s.Tasks.Go(func() {
 		defer p.Close()
 		if err := p.Follow(ctx); ctx.Err() == nil {
-			s.arrivals.Lose(err)
+			s.Arrivals.Lose(err)
 		}
 	})
 	return nil
@@ -86,11 +81,11 @@ func (s *subscribers) connect(ctx context.Context, node suite.Node, first uint32
 	if err != nil {
 		return err
 	}
-	s.tasks.Go(func() {
+	s.Tasks.Go(func() {
 		defer c.Close()
 		defer context.AfterFunc(ctx, func() { c.Close() })()
 		if err := s.listen(c); ctx.Err() == nil {
-			s.arrivals.Lose(err)
+			s.Arrivals.Lose(err)
 		}
 	})
 	return nil
@@ -117,25 +112,6 @@ func (s *subscribers) listen(c *websocket.Conn) error {
 			return fmt.Errorf("a message of %d bytes without a block", len(message))
 		}
 		s.bytes.Add(int64(len(message)))
-		s.arrivals.Receive(binary.LittleEndian.Uint32(message[blockNumber:]))
+		s.Arrivals.Receive(binary.LittleEndian.Uint32(message[blockNumber:]))
 	}
-}
-
-// Begin forgets what was seen until now.
-func (s *subscribers) Begin() {
-	s.arrivals.Begin()
-	s.before = s.bytes.Load()
-}
-
-// Seen is what was seen since then.
-func (s *subscribers) Seen() suite.Sight {
-	seen := s.arrivals.Seen(s.count)
-	seen.Bytes = s.bytes.Load() - s.before
-	return seen
-}
-
-// Close ends all clients, and waits for them.
-func (s *subscribers) Close() {
-	s.cancel()
-	s.tasks.Wait()
 }

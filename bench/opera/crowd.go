@@ -3,7 +3,6 @@ package opera
 import (
 	"context"
 	"fmt"
-	"sync"
 
 	"tarn/bench/suite"
 	"tarn/opera/inter"
@@ -12,28 +11,25 @@ import (
 
 // crowd is light peers of a node.
 type crowd struct {
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
-
-	peers    []*lightpeer.Peer
-	bytes    int64 // that had come when it began
-	arrivals suite.Arrivals[inter.EventID]
+	suite.Listeners[inter.EventID]
+	peers []*lightpeer.Peer
 }
 
 // Crowd connects peers to a node, none of which fetches its chain. With a source, one more listens there.
 // What they are told are events: each block needs some.
 func (n *Network) Crowd(ctx context.Context, node, source suite.Node, peers, _ int) (suite.Crowd, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &crowd{cancel: cancel}
+	c := &crowd{}
+	c.Cancel, c.Count, c.Came = cancel, peers, c.came
 	if source.URL != "" {
-		if err := c.connect(ctx, source, c.arrivals.See); err != nil {
+		if err := c.connect(ctx, source, c.Arrivals.See); err != nil {
 			c.Close()
 			return nil, err
 		}
 		c.peers = nil // what it is sent is not the node's
 	}
 	for i := range peers {
-		if err := c.connect(ctx, node, c.arrivals.Receive); err != nil {
+		if err := c.connect(ctx, node, c.Arrivals.Receive); err != nil {
 			c.Close()
 			return nil, fmt.Errorf("peer %d: %w", i+1, err)
 		}
@@ -49,10 +45,10 @@ func (c *crowd) connect(ctx context.Context, node suite.Node, told func(inter.Ev
 	}
 	p.Seen = told
 	c.peers = append(c.peers, p)
-	c.tasks.Go(func() {
+	c.Tasks.Go(func() {
 		defer p.Close()
 		if err := p.Follow(ctx); ctx.Err() == nil {
-			c.arrivals.Lose(err)
+			c.Arrivals.Lose(err)
 		}
 	})
 	return nil
@@ -64,23 +60,4 @@ func (c *crowd) came() (sum int64) {
 		sum += p.Bytes.Load()
 	}
 	return sum
-}
-
-// Begin forgets what was seen until now.
-func (c *crowd) Begin() {
-	c.arrivals.Begin()
-	c.bytes = c.came()
-}
-
-// Seen is what was seen since then.
-func (c *crowd) Seen() suite.Sight {
-	s := c.arrivals.Seen(len(c.peers))
-	s.Bytes = c.came() - c.bytes
-	return s
-}
-
-// Close ends all peers, and waits for them.
-func (c *crowd) Close() {
-	c.cancel()
-	c.tasks.Wait()
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,13 +33,8 @@ func (n *Network) Subscribable(node suite.Node, o suite.Subscriptions) (suite.No
 
 // subscribers are clients that are told of blocks over WebSocket.
 type subscribers struct {
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
-
-	count    int
-	bytes    atomic.Int64
-	before   int64 // that had come when it began
-	arrivals suite.Arrivals[uint64]
+	suite.Listeners[uint64]
+	bytes atomic.Int64
 }
 
 // Subscribe makes subscriptions to new blocks and filters, and one subscription to the blocks of the source.
@@ -48,12 +42,13 @@ func (n *Network) Subscribe(
 	ctx context.Context, node, source suite.Node, o suite.Subscriptions,
 ) (suite.Crowd, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &subscribers{cancel: cancel, count: o.Count}
-	err := s.connect(ctx, source.Socket, 1, func(block uint64, _ int) { s.arrivals.See(block) })
+	s := &subscribers{}
+	s.Cancel, s.Count, s.Came = cancel, o.Count, s.bytes.Load
+	err := s.connect(ctx, source.Socket, 1, func(block uint64, _ int) { s.Arrivals.See(block) })
 	for left := o.Count; left > 0 && err == nil; left -= ofConnection {
 		err = s.connect(ctx, node.Socket, min(left, ofConnection), func(block uint64, size int) {
 			s.bytes.Add(int64(size))
-			s.arrivals.Receive(block)
+			s.Arrivals.Receive(block)
 		})
 	}
 	if err == nil {
@@ -101,7 +96,7 @@ func (s *subscribers) filter(ctx context.Context, url string, count int, account
 		ids = append(ids, blocks...)
 	}
 	if count > 0 {
-		s.tasks.Go(func() { s.poll(ctx, url, ids) })
+		s.Tasks.Go(func() { s.poll(ctx, url, ids) })
 	}
 	return nil
 }
@@ -124,7 +119,7 @@ func (s *subscribers) poll(ctx context.Context, url string, ids []json.RawMessag
 			continue
 		}
 		if _, err := call(ctx, url, "eth_getFilterChanges", ask); err != nil && ctx.Err() == nil {
-			s.arrivals.Lose(err)
+			s.Arrivals.Lose(err)
 			return
 		}
 	}
@@ -144,11 +139,11 @@ func (s *subscribers) connect(ctx context.Context, url string, times int, told f
 			return errors.Join(fmt.Errorf("subscribe at %s: %w", url, err), c.Close())
 		}
 	}
-	s.tasks.Go(func() {
+	s.Tasks.Go(func() {
 		defer c.Close()
 		defer context.AfterFunc(ctx, func() { c.Close() })()
 		if err := listen(c, told); ctx.Err() == nil {
-			s.arrivals.Lose(err)
+			s.Arrivals.Lose(err)
 		}
 	})
 	return nil
@@ -175,23 +170,4 @@ func listen(c *websocket.Conn, told func(block uint64, size int)) error {
 		}
 		told(block, len(message))
 	}
-}
-
-// Begin forgets what was seen until now.
-func (s *subscribers) Begin() {
-	s.arrivals.Begin()
-	s.before = s.bytes.Load()
-}
-
-// Seen is what was seen since then.
-func (s *subscribers) Seen() suite.Sight {
-	seen := s.arrivals.Seen(s.count)
-	seen.Bytes = s.bytes.Load() - s.before
-	return seen
-}
-
-// Close ends all subscriptions, and waits for them.
-func (s *subscribers) Close() {
-	s.cancel()
-	s.tasks.Wait()
 }

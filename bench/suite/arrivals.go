@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"time"
@@ -92,4 +93,35 @@ func (a *Arrivals[K]) Seen(listeners int) Sight {
 		}
 	}
 	return s
+}
+
+// Listeners are connections that end when Cancel is called, and what came to them: a [Crowd]. Came says how
+// many bytes did so far.
+type Listeners[K comparable] struct {
+	Arrivals Arrivals[K]
+	Cancel   context.CancelFunc
+	Tasks    sync.WaitGroup
+	Count    int // of those whose items count
+	Came     func() int64
+
+	before int64 // that had come when it began
+}
+
+// Begin forgets what was seen until now.
+func (l *Listeners[K]) Begin() {
+	l.Arrivals.Begin()
+	l.before = l.Came()
+}
+
+// Seen is what was seen since then.
+func (l *Listeners[K]) Seen() Sight {
+	s := l.Arrivals.Seen(l.Count)
+	s.Bytes = l.Came() - l.before
+	return s
+}
+
+// Close ends all, and waits for them.
+func (l *Listeners[K]) Close() {
+	l.Cancel()
+	l.Tasks.Wait()
 }
