@@ -177,9 +177,8 @@ func (r *Reader) Last() Header { return r.last }
 func (r *Reader) Keep() { r.plain = nil }
 
 // Read takes the next message. It returns the move that ends with it, nil if there is none: the message is one of
-// several, or came before. A move is valid until the next Read, or
-// for ever with [Reader.Keep]. An error wraps [ErrDamaged], [ErrGap], [ErrLine] or
-// [ErrTooLarge]; the reader then waits for the message that it expects.
+// several, or came before. A move is valid until the next Read, or for ever with [Reader.Keep]. An error wraps
+// [ErrDamaged], [ErrGap], [ErrLine] or [ErrTooLarge]; the reader then waits for the message that it expects.
 func (r *Reader) Read(message []byte) (*Move, error) {
 	h, data, err := ReadHeader(message)
 	if err != nil {
@@ -247,13 +246,14 @@ func (r *Reader) place(h *Header) (known bool, err error) {
 }
 
 func (r *Reader) decode(h *Header) (m *Move, err error) {
-	switch n, err := s2.DecodedLen(r.packed); {
+	n, err := s2.DecodedLen(r.packed)
+	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: decompress: %w", ErrDamaged, err)
 	case int64(n) > r.limits.Move:
 		return nil, fmt.Errorf("%w: decompress: %d bytes, where a move has at most %d", ErrDamaged, n, r.limits.Move)
 	}
-	if n, _ := s2.DecodedLen(r.packed); cap(r.plain) > 2*n { // whoever keeps a small move keeps no large room
+	if cap(r.plain) > 2*n { // whoever keeps a small move keeps no large room
 		r.plain = nil
 	}
 	if r.plain, err = s2.Decode(r.plain[:cap(r.plain)], r.packed); err != nil {

@@ -61,36 +61,44 @@ func hello(ctx context.Context, node suite.Node) (*lightpeer.Peer, error) {
 
 // connect adds a peer, which lives until ctx ends or the node sends it away.
 func (c *crowd) connect(ctx context.Context, node suite.Node, told func(uint32), fetches bool) error {
-	p, err := hello(ctx, node)
-	if err != nil {
-		return err
-	}
-	p.Seen = func(t p2p.Type, frame []byte) {
-		if t != p2p.TypeBlock {
-			return
-		}
-		num := p2p.BlockNumber(frame)
+	p, err := listenAt(ctx, &c.Listeners, node, func(p *lightpeer.Peer, num uint32) {
 		if !fetches {
 			told(num)
 		} else if num == c.last {
 			c.whole(p)
 		}
+	})
+	if err != nil {
+		return err
 	}
 	c.peers = append(c.peers, p)
-	err = p.SendHandshake()
-	if err == nil && fetches {
-		err = p.Send(p2p.SyncRequest{Start: 1, End: c.last})
+	if fetches {
+		return p.Send(p2p.SyncRequest{Start: 1, End: c.last})
 	}
-	if err != nil {
-		return errors.Join(err, p.Close())
-	}
-	c.Tasks.Go(func() {
-		defer p.Close()
-		if err := p.Follow(ctx); ctx.Err() == nil {
-			c.Arrivals.Lose(err)
-		}
-	})
 	return nil
+}
+
+// listenAt makes a peer of a node one of the listeners, which calls seen for each block that it is sent.
+func listenAt(
+	ctx context.Context, l *suite.Listeners[uint32], node suite.Node, seen func(p *lightpeer.Peer, num uint32),
+) (*lightpeer.Peer, error) {
+	p, err := hello(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	p.Seen = func(t p2p.Type, frame []byte) {
+		if t == p2p.TypeBlock {
+			seen(p, p2p.BlockNumber(frame))
+		}
+	}
+	if err := p.SendHandshake(); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	l.Listen(ctx, func() error {
+		defer p.Close()
+		return p.Follow(ctx)
+	})
+	return p, nil
 }
 
 // again is how long a peer that has a chain waits before it fetches it again: nodes close

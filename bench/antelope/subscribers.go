@@ -10,7 +10,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"tarn/antelope/p2p"
+	"tarn/antelope/p2p/lightpeer"
 	"tarn/bench/suite"
 )
 
@@ -39,7 +39,7 @@ func (n *Network) Subscribe(
 	ctx, cancel := context.WithCancel(ctx)
 	s := &subscribers{}
 	s.Cancel, s.Count, s.Came = cancel, o.Count, s.bytes.Load
-	err = s.watch(ctx, source)
+	_, err = listenAt(ctx, &s.Listeners, source, func(_ *lightpeer.Peer, num uint32) { s.Arrivals.See(num) })
 	for range o.Count {
 		if err == nil {
 			err = s.connect(ctx, node, uint32(head)+1)
@@ -52,41 +52,16 @@ func (n *Network) Subscribe(
 	return s, nil
 }
 
-// watch sees the blocks that a node tells its peers of.
-func (s *subscribers) watch(ctx context.Context, source suite.Node) error {
-	p, err := hello(ctx, source)
-	if err != nil {
-		return err
-	}
-	p.Seen = func(t p2p.Type, frame []byte) {
-		if t == p2p.TypeBlock {
-			s.Arrivals.See(p2p.BlockNumber(frame))
-		}
-	}
-	if err := p.SendHandshake(); err != nil {
-		return errors.Join(err, p.Close())
-	}
-	s.Tasks.Go(func() {
-		defer p.Close()
-		if err := p.Follow(ctx); ctx.Err() == nil {
-			s.Arrivals.Lose(err)
-		}
-	})
-	return nil
-}
-
 // connect adds a client, which lives until ctx ends or the node ends its connection.
 func (s *subscribers) connect(ctx context.Context, node suite.Node, first uint32) error {
 	c, err := openHistory(ctx, node, first, math.MaxUint32)
 	if err != nil {
 		return err
 	}
-	s.Tasks.Go(func() {
+	s.Listen(ctx, func() error {
 		defer c.Close()
 		defer context.AfterFunc(ctx, func() { c.Close() })()
-		if err := s.listen(c); ctx.Err() == nil {
-			s.Arrivals.Lose(err)
-		}
+		return s.listen(c)
 	})
 	return nil
 }

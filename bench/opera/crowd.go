@@ -45,11 +45,9 @@ func (c *crowd) connect(ctx context.Context, node suite.Node, told func(inter.Ev
 	}
 	p.Seen = told
 	c.peers = append(c.peers, p)
-	c.Tasks.Go(func() {
+	c.Listen(ctx, func() error {
 		defer p.Close()
-		if err := p.Follow(ctx); ctx.Err() == nil {
-			c.Arrivals.Lose(err)
-		}
+		return p.Follow(ctx)
 	})
 	return nil
 }

@@ -24,7 +24,7 @@ const ofConnection = 10
 
 // Subscribable is a node of which so many subscriptions may be asked for. go-opera has no bound.
 func (n *Network) Subscribable(node suite.Node, o suite.Subscriptions) (suite.Node, error) {
-	if slices.Contains(node.Args[:1], subjectflag.OperaNet) { // this program's
+	if node.Args[0] == subjectflag.OperaNet { // this program's
 		node.Args = append(slices.Clone(node.Args), "--rpc.subscriptions", strconv.Itoa(o.Count),
 			"--rpc.filters", strconv.Itoa(o.Filters))
 	}
@@ -139,12 +139,10 @@ func (s *subscribers) connect(ctx context.Context, url string, times int, told f
 			return errors.Join(fmt.Errorf("subscribe at %s: %w", url, err), c.Close())
 		}
 	}
-	s.Tasks.Go(func() {
+	s.Listen(ctx, func() error {
 		defer c.Close()
 		defer context.AfterFunc(ctx, func() { c.Close() })()
-		if err := listen(c, told); ctx.Err() == nil {
-			s.Arrivals.Lose(err)
-		}
+		return listen(c, told)
 	})
 	return nil
 }

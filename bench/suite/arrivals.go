@@ -107,6 +107,15 @@ type Listeners[K comparable] struct {
 	before int64 // that had come when it began
 }
 
+// Listen runs a listener. One that ends before ctx does is lost.
+func (l *Listeners[K]) Listen(ctx context.Context, listener func() error) {
+	l.Tasks.Go(func() {
+		if err := listener(); ctx.Err() == nil {
+			l.Arrivals.Lose(err)
+		}
+	})
+}
+
 // Begin forgets what was seen until now.
 func (l *Listeners[K]) Begin() {
 	l.Arrivals.Begin()

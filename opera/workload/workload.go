@@ -329,12 +329,10 @@ func (m *maker) lostTransactions() (all []types.Transactions, err error) {
 				list = append(list, tx)
 			}
 		}
-		switch {
-		case len(list) > 0:
+		if len(list) > 0 {
 			all = append(all, list)
-		case len(txs) > 0 && len(m.keys) == 1:
-			slices.Reverse(all)
-			return all, nil
+		} else if len(txs) > 0 && len(m.keys) == 1 {
+			break
 		}
 	}
 	slices.Reverse(all)

@@ -19,6 +19,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"tarn/opera/inter"
+	"tarn/opera/p2p/fsnap"
 )
 
 // The codes of messages: of devp2p itself, and of the protocol of Opera behind those of fsnap
@@ -29,7 +30,7 @@ const (
 	codePing
 	codePong
 
-	codeHandshake = 16 + 8 + iota - 4
+	codeHandshake = 16 + fsnap.Codes + iota - 4
 	codeProgress
 	_ // transactions
 	_ // their hashes
@@ -97,7 +98,7 @@ func (p *Peer) greet(key *ecdsa.PrivateKey) error {
 		return err
 	}
 	err := p.send(codeHello, hello{Version: devp2p, Name: "go-opera/light-peer",
-		Caps: []p2p.Cap{{Name: "fsnap", Version: 1}, {Name: "opera", Version: 63}},
+		Caps: []p2p.Cap{{Name: fsnap.Name, Version: fsnap.Version}, {Name: "opera", Version: 63}},
 		ID:   crypto.FromECDSAPub(&key.PublicKey)[1:]})
 	if err != nil {
 		return err
