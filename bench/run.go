@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,8 +25,23 @@ import (
 // subject, and twice over.
 const runBytes = 1_000_000_000
 
-// rowBytes must be free besides for each megabyte of rows: a state, and a snapshot of it.
-const rowBytes = 4_000_000
+// A state has about so many bytes for an account, and for a megabyte of rows. So many states are on the disk at most:
+// where a snapshot is measured, the state that it is made of, the snapshot, and the state that is made of it.
+const (
+	accountBytes   = 2_500
+	rowBytes       = 1_400_000
+	snapshotStates = 3
+)
+
+// diskBytes must be free for a run: of each subject, and of the chain. While that is made its state is on the disk
+// too, and no subject's.
+func diskBytes(o record.Options, subjects int) int64 {
+	state := int64(o.Accounts)*accountBytes + int64(o.Rows)*rowBytes
+	if slices.ContainsFunc(o.Suites, func(name string) bool { return name == suite.Snapshot || name == suite.MemorySnapshot }) {
+		state *= snapshotStates
+	}
+	return int64(1+subjects)*runBytes + int64(subjects)*state
+}
 
 func runCommand() *cobra.Command {
 	o := tourOptions()
@@ -56,7 +72,7 @@ func runCommand() *cobra.Command {
 			if err := f.check(); err != nil {
 				return err
 			}
-			return measure(c, o, on, dir, int64(1+len(on))*(runBytes+int64(o.Rows)*rowBytes), f, nil)
+			return measure(c, o, on, dir, diskBytes(o, len(on)), f, nil)
 		},
 	}
 	f.flags(c, "tarn-bench.json", "tarn-bench.html")

@@ -21,14 +21,15 @@ func listCommand() *cobra.Command {
 			for _, d := range suite.All() {
 				fmt.Fprintf(&b, "%s\n%s", d.Name, indented(d.How))
 				if d.Article != "–" {
-					b.WriteString(indented("Chart in the articles: " + d.Article))
+					b.WriteString(indented("In the articles (docs/articles.md): " + d.Article))
 				}
 				b.WriteString(indented("Time of one measurement: "+d.Time) +
 					indented("Disk for each subject: "+d.Disk) + "\n")
 			}
 			b.WriteString("A subject is a program that is measured (--on). Times and sizes are for a chain of the usual size, for\n" +
 				"which `tarn bench run` needs 1 GB of free disk for each subject and 1 GB more; with a recorded chain\n" +
-				"they depend on that chain. Charts in the articles: docs/articles.md (E: EOS, W: WAX, F: Fantom).\n" +
+				"they depend on that chain. Articles are about nodes of EOS (charts E1 to E8), WAX (W1 to W6) and Fantom\n" +
+				"(F1 to F10); docs/articles.md lists their charts.\n" +
 				"To measure nodeos or opera, name the program on your machine: nothing is downloaded.\n")
 			_, err := io.WriteString(c.OutOrStdout(), b.String())
 			return err

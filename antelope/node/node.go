@@ -367,12 +367,16 @@ func (n *Node) checkSnapshot(r *snapshot.Reader) (types.Checksum256, error) {
 		return id, fmt.Errorf("snapshot %s: %w", n.o.Snapshot, err)
 	}
 	if last, _, logged := n.log.Head(); logged && (n.log.First() > head.BlockNum+1 || head.BlockNum > last) {
+		other := "a newer"
+		if head.BlockNum > last {
+			other = "an older"
+		}
 		return id, fmt.Errorf(
 			"Block log is provided with snapshot but does not contain the head block from the snapshot nor a block "+
 				"right after it: "+
-				"the snapshot is of block %d, the log has blocks %d to %d; name a newer snapshot, or move the log "+
+				"the snapshot is of block %d, the log has blocks %d to %d; name %s snapshot, or move the log "+
 				"away from %s",
-			head.BlockNum, n.log.First(), last, n.o.BlocksDir)
+			head.BlockNum, n.log.First(), last, other, n.o.BlocksDir)
 	}
 	return id, nil
 }

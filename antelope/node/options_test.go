@@ -139,7 +139,7 @@ func TestStartsThatLeapRefusesAreRefused(t *testing.T) {
 		"snapshot of a chain":  {func(o *Options) { o.Replay, o.Snapshot, o.BlocksDir = true, c.mid, other.BlocksDir }, "does not match the chain ID"},
 		"snapshot beyond the log": {
 			func(o *Options) { o.HardReplay, o.TruncateAt, o.Snapshot = true, c.midNum-1, c.mid },
-			"does not contain the head block from the snapshot"},
+			"name an older snapshot, or move the log away"},
 		"hard replay of nothing": {func(o *Options) { o.HardReplay = true; os.RemoveAll(o.BlocksDir) }, "Block log not found in"},
 		"genesis of the log":     {func(o *Options) { o.Replay, o.Genesis = true, &wrong }, "does not match the existing genesis state in blocks.log"},
 		"genesis of the state":   {func(o *Options) { o.Genesis = &wrong }, "does not match the existing chain ID in the database state"},

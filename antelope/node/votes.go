@@ -62,10 +62,10 @@ func (n *Node) trackVotes(c *rpc.Config) {
 }
 
 // logVotes says of each block whose votes its certificate lacks, and of the own finalizers above all.
-// Scripts read these lines (Spring: tracked_votes_impl::log_missing_votes).
+// Scripts read these lines (Spring: tracked_votes_impl::log_missing_votes, which writes none unless the level is info).
 func (n *Node) logVotes(log *slog.Logger, own []types.BLSPublicKey) {
 	n.chain.Subscribe(chain.Hooks{AcceptedBlock: func(b *consensus.BlockState) {
-		if !showsVotes(b) || !log.Enabled(context.Background(), slog.LevelInfo) {
+		if !showsVotes(b) || !log.Enabled(context.Background(), slog.LevelWarn) {
 			return
 		}
 		block := func(has string) string {

@@ -23,6 +23,7 @@ import (
 	"tarn/bench/record"
 	"tarn/bench/suite"
 	"tarn/contracts"
+	"tarn/internal/hostlimits"
 	"tarn/store/engine"
 	"tarn/store/vfs"
 )
@@ -47,6 +48,12 @@ const (
 	chainFile     = "chain.json"
 	shapeVersion  = 3 // of all that is below, for the name of the folder
 )
+
+// stateBytes is about how large the state of the chain is.
+func (s Shape) stateBytes() int64 {
+	const account, row = 2500, 1_400_000 // bytes of an account, and of a megabyte of rows
+	return account*int64(s.Accounts) + row*int64(s.Rows)
+}
 
 // Network is a chain of a shape, in a folder of made chains.
 type Network struct {
@@ -128,7 +135,7 @@ func (n *Network) make(ctx context.Context, part string) (err error) {
 		return err
 	}
 	name := "heap"
-	if inMemory { // where heap would keep it twice
+	if inMemory || n.shape.stateBytes() > hostlimits.ReadMemory().Bytes/2 { // heap would keep it twice, or has no room
 		name = "mapped"
 	}
 	mode, err := engine.ParseMode(name)

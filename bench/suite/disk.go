@@ -44,8 +44,8 @@ func diskSuite() Suite {
 		options: diskOptions,
 		needs:   serves,
 		chart: record.Chart{Metric: running, Title: "bytes written while it serves", Articles: []record.Article{
-			{Name: "article, mapped, 10 to 15 a second (E5)", Value: 4e6},
-			{Name: "article, mapped_private, 10 to 15 a second (E6)", Value: 12e3},
+			{Name: "EOS article, mapped, 10 to 15 transactions per second", Value: 4e6},
+			{Name: "EOS article, mapped_private, 10 to 15 transactions per second", Value: 12e3},
 		}},
 		metrics: counts(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts),
 			of(bytesUnit, device, blocksGrew, stateGrew), of(percent, share), of(seconds, nearAll)),
@@ -70,8 +70,8 @@ func diskFollowSuite() Suite {
 		},
 		needs: keepsUp,
 		chart: record.Chart{Metric: running, Title: "bytes written while it follows", Articles: []record.Article{
-			{Name: "article, mapped, 10 to 15 a second (E5)", Value: 4e6},
-			{Name: "article, mapped_private, 10 to 15 a second (E6)", Value: 12e3},
+			{Name: "EOS article, mapped, 10 to 15 transactions per second", Value: 4e6},
+			{Name: "EOS article, mapped_private, 10 to 15 transactions per second", Value: 12e3},
 		}},
 		metrics: counts(of(byteRate, running), of(bytesUnit, atEnd), of(yearly, year), more(years, lasts),
 			of(bytesUnit, blocksGrew, stateGrew), of(percent, share)),

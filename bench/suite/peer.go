@@ -33,8 +33,8 @@ func peerSuite() Suite {
 		check: neverIdle, // without transfers there are no blocks to tell of
 		needs: crowds,
 		chart: record.Chart{Metric: share, Title: "processor with peers that follow", Articles: []record.Article{
-			{Name: "article, v5, 180 to 195 peers (E1)", Value: 240},
-			{Name: "article, v4, 180 to 195 peers (E1)", Value: 340},
+			{Name: "EOS article, Leap 5, 180 to 195 peers", Value: 240},
+			{Name: "EOS article, Leap 4, 180 to 195 peers", Value: 340},
 		}},
 		metrics: counts(of(percent, share), of(seconds, delay, nearAllTold), of(bitRate, sent), of(number, peersLost)),
 		collect: []collector{threadsOf(), privateMemory()},

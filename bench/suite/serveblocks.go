@@ -33,8 +33,8 @@ func serveBlocksSuite() Suite {
 		},
 		needs: isFetched,
 		chart: record.Chart{Metric: sent, Title: "bits per second sent to peers", Articles: []record.Article{
-			{Name: "article, least (W2)", Value: 48e6},
-			{Name: "article, most (W2)", Value: 133e6},
+			{Name: "WAX article, lowest", Value: 48e6},
+			{Name: "WAX article, highest", Value: 133e6},
 		}},
 		metrics: counts(more(bitRate, sent, perCore), of(percent, share), of(number, chains, peersLost)),
 		collect: []collector{privateMemory()},
