@@ -60,8 +60,8 @@ func tourCommand() *cobra.Command {
 				return err
 			}
 			return measure(c, o, tourSubjects(), dir, tourBytes, f, []string{
-				"bytes written in hours at a steady rate: `tarn bench run disk`",
-				"other programs beside this one: `tarn bench run --on`"})
+				"the bytes that are written in hours at a steady rate (`tarn bench run disk` measures them)",
+				"programs other than tarn (`tarn bench run SUITE --on SUBJECT,...` measures them)"})
 		},
 	}
 	f.flags(c, "tarn-bench.json", "tarn-bench.html")

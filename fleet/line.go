@@ -16,6 +16,7 @@ type Line struct {
 	tables func() []store.TableInfo
 	limit  int64
 	notify chan struct{}
+	spare  chan *Rows // that were encoded
 
 	mu     sync.Mutex
 	base   Point // that the first block follows
@@ -54,7 +55,7 @@ const lostMost = 4096
 // NewLine makes a line that begins after a block. tables lists the store's; limit is about how many bytes it may
 // hold, of blocks that were published and that were not.
 func NewLine(base Point, tables func() []store.TableInfo, limit int64) *Line {
-	return &Line{tables: tables, limit: limit, notify: make(chan struct{}, 1), base: base,
+	return &Line{tables: tables, limit: limit, notify: make(chan struct{}, 1), spare: make(chan *Rows, 2), base: base,
 		parents: make(map[Point]Point)}
 }
 
@@ -186,9 +187,11 @@ func (l *Line) Next(at Point, size int64) (*Move, error) {
 	m := &Move{Final: final, Blocks: make([]Block, 0, len(list))}
 	tables := l.tables()
 	for _, e := range list {
+		rows := e.later.Rows
 		if err := e.make(tables); err != nil {
 			return nil, fmt.Errorf("block %d: %w", e.Revision, err)
 		}
+		l.giveBack(rows)
 		l.resize(e)
 		m.Blocks = append(m.Blocks, e.Block)
 	}
@@ -223,6 +226,32 @@ func (e *entry) make(tables []store.TableInfo) (err error) {
 	}
 	e.later = Later{}
 	return nil
+}
+
+// spareMost is how large rows are whose room is used again, in bytes.
+const spareMost = 16 << 20
+
+// giveBack keeps the room of rows that were encoded for later ones. Fresh memory costs more than to fill it.
+func (l *Line) giveBack(rows *Rows) {
+	if rows == nil || rows.Size() > spareMost {
+		return
+	}
+	rows.reset()
+	select {
+	case l.spare <- rows:
+	default:
+	}
+}
+
+// RowsLike returns empty rows with room for about as many as r has: that of rows that were encoded, or as
+// [Rows.Like] does. Any goroutine may call it.
+func (l *Line) RowsLike(r *Rows) *Rows {
+	select {
+	case rows := <-l.spare:
+		return rows
+	default:
+		return r.Like()
+	}
 }
 
 // resize counts what a block takes now that all of it is made.

@@ -21,6 +21,12 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"a block that is taken back stays shown", "line.go", "min(l.shown, n)", "l.shown"},
 		{"a row that is gone is one without a value", "rows.go", "		x.buf = append(x.buf, 0)\n", "		x.buf = append(x.buf, 1, 0)\n"},
 		{"a row is told as one of the table before", "rows.go", " || r.tables[r.last].table != t {", " {"},
+		{"the first value of a row that blocks change stays", "joined.go", "x.value, x.present = value, present", ""},
+		{"a row that came and went must have been there", "joined.go", "t, present, !present}", "t, present, true}"},
+		{"a row of blocks may be deleted without being there", "joined.go", "t, present, !present}", "t, present, false}"},
+		{"a row is taken for one of another table", "joined.go", "x.hash == hash && x.table == t", "x.hash == hash"},
+		{"a row is taken for another one", "joined.go", "x.table == t && bytes.Equal(x.key, key)", "x.table == t && len(x.key) == len(key)"},
+		{"rows of a full room are left out", "joined.go", "return j.flush(s)\n\t\t})", "j.clear()\n\t\t\treturn nil\n\t\t})"},
 		{"what claims to become too large is unpacked", "message.go", "case int64(n) > r.limits.Move:", "case false:"},
 	})
 }

@@ -73,7 +73,7 @@ func (o *Origin) pushed(blocks []*consensus.BlockState, changed chain.ChangedRow
 	if err := changed(rows.Add); err != nil {
 		return err
 	}
-	o.rows = rows.Like()
+	o.rows = o.line.RowsLike(rows)
 	first, last := blocks[0], blocks[len(blocks)-1]
 	b := fleet.Block{
 		Parent: fleet.Point{Revision: uint64(first.BlockNum) - 1, ID: fleet.ID(first.Header.Previous)},

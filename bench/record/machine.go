@@ -39,7 +39,7 @@ func settings() [][2]string {
 		{"transparent huge pages", "/sys/kernel/mm/transparent_hugepage/enabled"},
 		{"processor governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
 		{"hypervisor", "/sys/hypervisor/type"},
-		{"product", "/sys/class/dmi/id/product_name"},
+		{"machine model", "/sys/class/dmi/id/product_name"},
 		{"clock source", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
 		{"vm.swappiness", "/proc/sys/vm/swappiness"},
 		{"vm.dirty_ratio", "/proc/sys/vm/dirty_ratio"},

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -138,27 +139,48 @@ func residentLine(samples []record.Sample) (all []point) {
 	return all
 }
 
-// runPlots are those of a run: of each suite with readings, each subject's first life that
-// did not fail.
+// fullestRound has the lives of one round of a suite that have what is to be drawn: of the first round in which
+// the most subjects have it. Curves of different rounds would not compare.
+func fullestRound(r *record.Run, suite string, drawn func(record.Life) bool) (lives []record.Life) {
+	rounds := map[int][]record.Life{}
+	for _, l := range r.Lives {
+		if l.Suite == suite && l.Failure == "" && drawn(l) {
+			rounds[l.Round] = append(rounds[l.Round], l)
+		}
+	}
+	for _, round := range slices.Sorted(maps.Keys(rounds)) {
+		if len(rounds[round]) > len(lives) {
+			lives = rounds[round]
+		}
+	}
+	slices.SortStableFunc(lives, func(a, b record.Life) int {
+		place := func(l record.Life) int {
+			return slices.IndexFunc(r.Subjects, func(x record.Subject) bool { return x.Name == l.Subject })
+		}
+		return cmp.Compare(place(a), place(b))
+	})
+	return lives
+}
+
+// runPlots are those of a run: of each suite with readings, one round.
 func runPlots(r *record.Run) (all []plot) {
 	for _, s := range r.Suites {
-		lines := func(of func([]record.Sample) []point) (lines []line) {
-			for _, x := range r.Subjects {
-				i := slices.IndexFunc(r.Lives, func(l record.Life) bool {
-					return l.Suite == s.Name && l.Subject == x.Name && l.Failure == "" && len(l.Samples) > 1
-				})
-				if i >= 0 {
-					lines = append(lines, line{x.Name, of(r.Lives[i].Samples)})
+		lives := fullestRound(r, s.Name, func(l record.Life) bool { return len(l.Samples) > 1 })
+		add := func(title, unit string, of func([]record.Sample) []point) {
+			var lines []line
+			for _, l := range lives {
+				if points := of(l.Samples); len(points) > 0 {
+					lines = append(lines, line{l.Subject, points})
 				}
 			}
-			return lines
+			if len(lines) > 0 {
+				all = append(all, newPlot(fmt.Sprintf("%s: %s, round %d", s.Name, title, lives[0].Round), unit, lines))
+			}
 		}
-		if written := lines(writtenLine); len(written) > 0 {
-			all = append(all, newPlot(s.Name+": written", "MB", written),
-				newPlot(s.Name+": memory without a file", "MB", lines(memoryLine)),
-				newPlot(s.Name+": resident memory", "MB", lines(residentLine)),
-				newPlot(s.Name+": processor", "% of a core", lines(processorLine)))
-		}
+		add("written", "MB", writtenLine)
+		add("private memory", "MB", memoryLine)
+		add("resident memory", "MB", residentLine)
+		add("processor", "% of a core", processorLine)
 		if waits := waitLines(r, s.Name); len(waits) > 0 {
 			all = append(all, newPlot(s.Name+": longest of each 10 s, seconds from the loop's begin", "ms", waits))
 		}
@@ -166,19 +188,12 @@ func runPlots(r *record.Run) (all []plot) {
 	return all
 }
 
-// waitLines are the longest answers of each part of the loops, of each subject's first life
-// that has them.
+// waitLines are the longest answers of each part of the loops, in one round.
 func waitLines(r *record.Run, suite string) (all []line) {
-	for _, x := range r.Subjects {
-		i := slices.IndexFunc(r.Lives, func(l record.Life) bool {
-			return l.Suite == suite && l.Subject == x.Name && len(l.Waits) > 0
-		})
-		if i < 0 {
-			continue
-		}
+	for _, x := range fullestRound(r, suite, func(l record.Life) bool { return len(l.Waits) > 0 }) {
 		at := map[string]int{}
-		for _, w := range r.Lives[i].Waits {
-			name := x.Name + ", " + w.Loop
+		for _, w := range x.Waits {
+			name := x.Subject + ", " + w.Loop
 			if _, ok := at[name]; !ok {
 				at[name] = len(all)
 				all = append(all, line{name: name})
@@ -206,7 +221,7 @@ func watchPlots(w *record.Watch) []plot {
 	}
 	all := []plot{
 		newPlot("Written", "MB", written),
-		newPlot("Memory", "MB", []line{{"resident", residentLine(w.Samples)}, {"without a file", memoryLine(w.Samples)},
+		newPlot("Memory", "MB", []line{{"resident", residentLine(w.Samples)}, {"private", memoryLine(w.Samples)},
 			{"private dirty", dirty}}),
 		newPlot("Processor", "% of a core", []line{{"processor", processorLine(w.Samples)}}),
 	}

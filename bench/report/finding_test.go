@@ -40,14 +40,14 @@ func TestASentenceSaysWhatWasFoundAndHowSure(t *testing.T) {
 	}
 	alone := []string{""}
 	for want, r := range map[string]*record.Run{
-		"Transfers answered: a with 100/s.":                                                             measured(true, alone, []float64{100}),
-		"Transfers answered: 100/s for all.":                                                            measured(true, alone, []float64{100}, []float64{100}),
-		"Transfers answered: nothing could be measured.":                                                measured(true, alone, nil, nil),
-		"Transfers answered: best is b with 200/s; worst is a with 100/s, which is 0.50 times as much.": measured(true, alone, six(100), six(200)),
-		"Transfers answered: best is a with 100/s; worst is b with 200/s, which is 2.00 times as much.": measured(false, alone, six(100), six(200)),
+		"Transfers answered: a with 100/s.":              measured(true, alone, []float64{100}),
+		"Transfers answered: 100/s for all.":             measured(true, alone, []float64{100}, []float64{100}),
+		"Transfers answered: nothing could be measured.": measured(true, alone, nil, nil),
+		"Transfers answered: best is b with 200/s; worst is a with 100/s. Round by round, in the median, the worst is 0.50 times the best.": measured(true, alone, six(100), six(200)),
+		"Transfers answered: best is a with 100/s; worst is b with 200/s. Round by round, in the median, the worst is 2.00 times the best.": measured(false, alone, six(100), six(200)),
 		"Transfers answered: best is b with 200/s; worst is a with 100/s (too few pairs to conclude anything).": measured(true, alone,
 			[]float64{100}, []float64{200}),
-		"Transfers answered: best is b with 103/s; worst is a with 102/s, which is 1.00 times as much (the difference is not significant).": measured(true, alone,
+		"Transfers answered: best is b with 103/s; worst is a with 102/s. Round by round, in the median, the worst is 1.00 times the best (the difference is not significant).": measured(true, alone,
 			[]float64{100, 101, 102, 103, 104, 105}, []float64{105, 104, 103, 102, 103, 100}),
 		"Transfers answered: best of 2 parts: a in 1, b in 1.": measured(true, []string{"one", "two"}, six(200), six(100)),
 		"Transfers answered: a was measured in 2 parts.":       measured(true, []string{"one", "two"}, six(200)),

@@ -148,26 +148,37 @@ func rounds(r *record.Run, suite, name string) string {
 	return fmt.Sprint(good)
 }
 
+// howOfRatios says how a table of ratios is read; few of one that has ratios from too few pairs.
+func howOfRatios(first string, few bool) string {
+	how := "Each value is divided by the value of " + first + " in the same round; a ratio of 2 means twice as much. The " +
+		"column `pairs` says how many ratios there are. First comes the median of the ratios, then its 95 % confidence " +
+		"interval."
+	if few {
+		how += " If there are too few ratios to conclude anything, brackets show the lowest and the highest ratio instead. " +
+			"If there is only one ratio, it stands in brackets."
+	}
+	return how
+}
+
 // ratios is the table of the ratios to the first subject in a suite's part, and the most
 // pairs that one of them comes from.
 func ratios(r *record.Run, suite string, part record.Suite) (t figuretable.Table, most int) {
 	first := r.Subjects[0].Name
 	t = figuretable.Table{Title: part.Name + ", compared with " + first, Head: []string{"subject", "pairs"}}
-	if part.How != "" { // of further parts it is the same
-		t.How = "Each value is divided by the value of " + first + " in the same round, its pair: 2 means twice as much. " +
-			"First comes the median of the pairs, then its 95 % confidence interval. Brackets show the lowest and " +
-			"the highest pair, or the only one, if there are too few pairs to conclude anything."
-	}
 	estimates := make([][]record.Estimate, 0, len(r.Subjects))
-	told := make([]bool, len(part.Metrics)) // of which there is a ratio
+	told, few := make([]bool, len(part.Metrics)), false // of which there is a ratio; from too few pairs
 	for _, x := range r.Subjects[1:] {
 		var row []record.Estimate
 		for i, m := range part.Metrics {
 			e := record.Estimated(r.Ratios(suite, x.Name, first, m.Key()))
 			told[i] = told[i] || ratio(e) != figuretable.None
+			few = few || !e.Sure && ratio(e) != figuretable.None
 			row = append(row, e)
 		}
 		estimates = append(estimates, row)
+	}
+	if part.How != "" { // of further parts it is the same
+		t.How = howOfRatios(first, few)
 	}
 	for i, m := range part.Metrics {
 		if told[i] {
@@ -272,7 +283,8 @@ func Notes(r *record.Run) []string {
 		fmt.Sprintf("The chain: %s, seed %d, %s accounts, %s transfers, %s blocks, %s MB; sha256 of its blocks %s.",
 			c.Protocol, c.Seed, figuretable.Count(float64(c.Accounts)), figuretable.Count(float64(c.Transfers)),
 			figuretable.Count(float64(c.Blocks)), figuretable.Megabytes(c.Bytes), c.SHA256),
-		"Bytes written do not include what the disk writes inside in addition (write amplification).")
+		"Bytes written are those that the system sends to the disk. What the disk writes in addition, inside (its own "+
+			"write amplification), is not included.")
 }
 
 // WriteText writes a run for a terminal, as Markdown.

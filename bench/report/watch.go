@@ -155,7 +155,7 @@ func watchTable(w *record.Watch) figuretable.Table {
 	}
 	yearRows(&t, w)
 	aroundRows(&t, w)
-	t.Add("waits for a page", "1/s", per(float64(last.MajorFaults)))
+	t.Add("major page faults", "1/s", per(float64(last.MajorFaults)))
 	for _, name := range slices.Sorted(maps.Keys(w.ByName)) {
 		t.Add("processor, thread "+name, "s", figuretable.Small(w.ByName[name]))
 	}

@@ -16,7 +16,8 @@ func importSuite() Suite {
 		How: "A new process builds the state from the chain's blocks, makes it durable, and ends. Each " +
 			"subject has done this once before the measurement, without being measured. The bytes written are " +
 			"those that the kernel counts for the process, minus those that were deleted before they reached " +
-			"the disk.",
+			"the disk. The size on the disk is that of the state's files, without the blocks; it can be more than " +
+			"what was written, because an engine may reserve space.",
 		Article: "sync from genesis, without the network (F6)",
 		Time:    "seconds",
 		Disk:    "the chain",

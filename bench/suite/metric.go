@@ -8,7 +8,7 @@ const (
 	processor  = "processor"
 	written    = "written"
 	read       = "read"
-	faults     = "waits for a page"
+	faults     = "major page faults"
 	onDisk     = "on disk"
 	rate       = "answers"
 	half       = "median time"

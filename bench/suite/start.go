@@ -19,8 +19,9 @@ const (
 func startSuite() Suite {
 	return Suite{
 		Name: Start,
-		How: "The process starts on an existing state. The time is from its start until its first answer. " +
-			"At the start its files are not in the page cache.",
+		How: "The process starts on an existing state. If `push` is measured too, the state also has the transfers of " +
+			"earlier rounds. The time is from its start until its first answer. At the start its files are not in the " +
+			"page cache.",
 		Article: "processor and memory of the second start (E3, E4, W3, W4)",
 		Time:    "seconds",
 		Disk:    "the chain",
@@ -35,9 +36,9 @@ func startSuite() Suite {
 func pushSuite() Suite {
 	return Suite{
 		Name: Push,
-		How: "Transfers are sent over HTTP, signed before with the keys of the chain's accounts, one per " +
-			"transaction. Each of the connections sends its next transfer when its last one is answered. The " +
-			"client shares the processors with the node.",
+		How: "A client sends transactions over HTTP, each with one transfer. They were signed in advance, with the " +
+			"keys of the chain's accounts. The client has several connections (`--connections`), and each sends its next " +
+			"transaction when the one before is answered. The client shares the processors with the node.",
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain",
@@ -51,8 +52,8 @@ func pushSuite() Suite {
 func stopSuite() Suite {
 	return Suite{
 		Name: Stop,
-		How: "The time from SIGTERM until the process has ended, after the transfers of `push`, and the " +
-			"bytes written in this time.",
+		How: "After the transfers of `push` the process gets SIGTERM. The time is from then until the process has " +
+			"ended. The bytes written are those that it writes in this time.",
 		Article: "exit: dirty pages are written (E7)",
 		Time:    "seconds",
 		Disk:    "the chain",

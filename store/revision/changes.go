@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"tarn/internal/invariants"
 	"tarn/store"
 )
 
-// Changes finds the changed rows in the head's undo journal, which has each of them once, and
-// reads what they are now.
+// Changes finds the changed rows in the head's undo journal, which has each of them once. What they are now was
+// noted, or is read.
 func (s *Store) Changes(
 	of func(store.Table) bool, fn func(t store.Table, key, value []byte, present bool) error,
 ) error {
@@ -20,21 +21,29 @@ func (s *Store) Changes(
 	if n == 0 {
 		return fmt.Errorf("changes of revision %d: %w", s.head, store.ErrNothingToUndo)
 	}
-	return store.Changed(s.undo[n-1], func(t store.Table, key, old []byte, existed bool) error {
+	noted, whole := s.values.ofHead()
+	err := store.Changed(s.undo[n-1], func(t store.Table, key, old []byte, existed bool) error {
+		var value []byte
+		var present bool
+		if whole { // of each record, also of those that nobody wants
+			value, present, noted = nextValue(noted)
+		}
 		if of != nil && !of(t) {
 			return nil
 		}
-		value, err := s.engine.Get(t, key)
+		if !whole {
+			var err error
+			if value, err = s.engine.Get(t, key); err != nil && !errors.Is(err, store.ErrNotFound) {
+				return fmt.Errorf("changes of revision %d: %w", s.head, err)
+			}
+			present = err == nil
+		}
 		switch {
-		case errors.Is(err, store.ErrNotFound) && existed:
-			return fn(t, key, nil, false)
-		case errors.Is(err, store.ErrNotFound):
-			return nil
-		case err != nil:
-			return fmt.Errorf("changes of revision %d: %w", s.head, err)
-		case existed && bytes.Equal(value, old):
+		case !present && !existed, present && existed && bytes.Equal(value, old):
 			return nil
 		}
-		return fn(t, key, value, true)
+		return fn(t, key, value, present)
 	})
+	invariants.Check(err != nil || !whole || len(noted) == 0, "%d bytes are noted behind the last change", len(noted))
+	return err
 }

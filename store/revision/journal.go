@@ -6,7 +6,8 @@ import "tarn/store"
 // they become many.
 type journal struct {
 	store.Journal
-	condensed int // its length after it was last condensed
+	condensed int  // its length after it was last condensed
+	dropped   bool // records were dropped of what it has
 }
 
 const (
@@ -26,7 +27,7 @@ func (j *journal) condense(mark int) {
 	kept := max(0, min(j.condensed, j.Len())-mark)
 	if j.Len()-mark > max(condenseFrom, 2*kept) {
 		j.CompactFrom(mark)
-		j.condensed = j.Len()
+		j.condensed, j.dropped = j.Len(), true
 	}
 }
 
@@ -39,7 +40,7 @@ func (j *journal) makeRoom(mark int) bool {
 		return false
 	}
 	j.CompactFrom(mark)
-	j.condensed = j.Len()
+	j.condensed, j.dropped = j.Len(), true
 	return j.condensed < length
 }
 
@@ -47,4 +48,5 @@ func (j *journal) makeRoom(mark int) bool {
 func (j *journal) truncate(mark int) {
 	j.Truncate(mark, journalKeep)
 	j.condensed = min(j.condensed, mark)
+	j.dropped = j.dropped && mark > 0
 }

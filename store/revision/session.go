@@ -17,6 +17,7 @@ func (s *Store) Begin() error {
 		}
 	}
 	s.marks = append(s.marks, s.journal.Len())
+	s.values.begin()
 	return nil
 }
 
@@ -28,6 +29,7 @@ func (s *Store) Squash() error {
 		return fmt.Errorf("squash: %w", store.ErrNoSession)
 	}
 	s.marks = s.marks[:len(s.marks)-1]
+	s.values.squash()
 	s.journal.condense(s.marks[len(s.marks)-1])
 	return nil
 }
@@ -43,7 +45,10 @@ func (s *Store) Push() error {
 	default:
 		return fmt.Errorf("push with %d sessions: %w", len(s.marks), store.ErrSessionOpen)
 	}
-	s.undo = append(s.undo, s.journal.Compact())
+	recorded := s.journal.Len()
+	undo := s.journal.Compact()
+	s.undo = append(s.undo, undo)
+	s.values.push(len(undo) == recorded && !s.journal.dropped)
 	s.journal.truncate(0)
 	s.marks = s.marks[:0]
 	s.head++
@@ -61,6 +66,7 @@ func (s *Store) Undo() error {
 			return err
 		}
 		s.journal.truncate(mark)
+		s.values.undo()
 		s.marks = s.marks[:n-1]
 		return nil
 	}
@@ -73,6 +79,7 @@ func (s *Store) Undo() error {
 	}
 	s.undo[n-1] = nil
 	s.undo = s.undo[:n-1]
+	s.values.undoHead()
 	s.head--
 	return nil
 }

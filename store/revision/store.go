@@ -34,6 +34,7 @@ type Store struct {
 	tables int
 
 	journal journal
+	values  values
 	marks   []int
 	undo    [][]byte
 
@@ -142,9 +143,13 @@ func (s *Store) Put(t store.Table, key, value []byte) error {
 	s.detach()
 	s.loans.checkKept()
 	defer s.loans.recall()
+	s.values.note(value, true)
 	err := s.engine.Put(t, key, value, s.record())
 	if s.roomMade(err) {
 		err = s.engine.Put(t, key, value, &s.journal.Journal)
+	}
+	if err != nil {
+		s.values.fail()
 	}
 	return err
 }
@@ -156,9 +161,16 @@ func (s *Store) Delete(t store.Table, key []byte) error {
 	s.detach()
 	s.loans.checkKept()
 	defer s.loans.recall()
+	s.values.note(nil, false)
 	err := s.engine.Delete(t, key, s.record())
 	if s.roomMade(err) {
 		err = s.engine.Delete(t, key, &s.journal.Journal)
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		s.values.refuse()
+	case err != nil:
+		s.values.fail()
 	}
 	return err
 }

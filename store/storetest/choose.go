@@ -8,6 +8,9 @@ func (r *run) next() op {
 	switch {
 	case len(r.m.names) == 0:
 		return r.createTable()
+	case r.asks && r.m.head != r.asked && r.m.depth() == 0 && len(r.m.undoable) > 0:
+		r.asked = r.m.head
+		return opChanges{}
 	case r.tally.ops%400 == 399:
 		return opCompare{r.rng.IntN(2) == 0}
 	}

@@ -106,6 +106,8 @@ type run struct {
 	failing  string   // the step at which they fail
 	alone    bool     // without a reader beside the writer
 	scarce   bool     // there may be too little space, without a limit
+	asks     bool     // what each revision changed, as who publishes it does
+	asked    uint64   // the revision that was asked about last
 
 	tally counts
 	last  []op
@@ -118,7 +120,8 @@ type started struct {
 }
 
 func newRun(e Engine, dir string, k Knobs, rng *rand.Rand) *run {
-	r := &run{engine: e, dir: dir, knobs: k, rng: rng, keys: map[string]keyspace{}, handles: map[string]store.Table{}}
+	r := &run{engine: e, dir: dir, knobs: k, rng: rng, keys: map[string]keyspace{}, handles: map[string]store.Table{},
+		asks: rng.IntN(2) == 0}
 	r.note()
 	return r
 }
