@@ -18,7 +18,7 @@ type JoinedRows struct {
 
 // joinedRow is a row that blocks changed, as the last of them leaves it.
 type joinedRow struct {
-	hash       uint64
+	hash       uint64 // of the key, plus the table
 	key, value []byte
 	table      store.Table
 	present    bool
@@ -30,8 +30,8 @@ type joinedRow struct {
 const joinedRowsMost = 1 << 18
 
 // Apply makes the rows of blocks those of the store, whose revision is open. The encodings are of blocks that
-// follow each other. An error that wraps [ErrDiffers] says that the store is not in the state that the rows were made
-// for.
+// follow each other. It refuses what [Apply] refuses of one block after the other: an error that wraps [ErrDiffers] says
+// that the store is not in the state that the rows were made for, or that the blocks do not fit to each other.
 func (j *JoinedRows) Apply(s store.Store, encodings [][]byte) error {
 	defer j.clear()
 	tables := tablesOf{store: s}
@@ -41,7 +41,9 @@ func (j *JoinedRows) Apply(s store.Store, encodings [][]byte) error {
 			if err != nil {
 				return err
 			}
-			j.add(t, key, value, present)
+			if !j.add(t, key, value, present) {
+				return notThere(s, t, key)
+			}
 			if len(j.rows) < joinedRowsMost {
 				return nil
 			}
@@ -54,31 +56,33 @@ func (j *JoinedRows) Apply(s store.Store, encodings [][]byte) error {
 	return j.flush(s)
 }
 
-// add notes what a block makes of a row.
-func (j *JoinedRows) add(t store.Table, key, value []byte, present bool) {
+// add notes what a block makes of a row. It tells whether that can be: a row is deleted that the block before has left.
+func (j *JoinedRows) add(t store.Table, key, value []byte, present bool) bool {
 	if 2*len(j.rows) >= len(j.seen) {
 		j.grow()
 	}
 	hash := maphash.Bytes(j.seed, key) + uint64(t)
-	at := j.slot(hash, t, key)
+	at := j.slot(hash, key)
 	if found := j.seen[at]; found != 0 {
 		x := &j.rows[found-1]
+		possible := present || x.present
 		x.value, x.present = value, present
-		return
+		return possible
 	}
 	j.rows = append(j.rows, joinedRow{hash, key, value, t, present, !present})
 	j.seen[at] = uint32(len(j.rows))
+	return true
 }
 
 // slot is where the hash table has a row, or would have it.
-func (j *JoinedRows) slot(hash uint64, t store.Table, key []byte) uint64 {
+func (j *JoinedRows) slot(hash uint64, key []byte) uint64 {
 	mask := uint64(len(j.seen) - 1)
 	for at := hash & mask; ; at = (at + 1) & mask {
 		found := j.seen[at]
 		if found == 0 {
 			return at
 		}
-		if x := &j.rows[found-1]; x.hash == hash && x.table == t && bytes.Equal(x.key, key) {
+		if x := &j.rows[found-1]; x.hash == hash && bytes.Equal(x.key, key) { // then the table is the same
 			return at
 		}
 	}
@@ -92,7 +96,7 @@ func (j *JoinedRows) grow() {
 	j.seen = make([]uint32, 1<<bits.Len(uint(4*len(j.rows)+1024)))
 	for i := range j.rows {
 		x := &j.rows[i]
-		j.seen[j.slot(x.hash, x.table, x.key)] = uint32(i + 1)
+		j.seen[j.slot(x.hash, x.key)] = uint32(i + 1)
 	}
 }
 
@@ -100,6 +104,11 @@ func (j *JoinedRows) grow() {
 func (j *JoinedRows) flush(s store.Store) error {
 	for i := range j.rows {
 		x := &j.rows[i]
+		if x.deleted && x.present { // the row that was deleted before it was written must have been there
+			if _, err := s.Get(x.table, x.key); err != nil {
+				return notThere(s, x.table, x.key)
+			}
+		}
 		if err := applyRow(s, x.table, x.key, x.value, x.present, x.deleted); err != nil {
 			return err
 		}

@@ -149,7 +149,9 @@ func TestJoinedRowsOfAnotherStateAreRefused(t *testing.T) {
 	}
 	for name, list := range map[string][][]byte{
 		"a row that is not there":        {encode("a", false)},
-		"the same, and it comes back":    {encode("a", false), encode("a", true), encode("a", false)},
+		"the same, and it comes back":    {encode("a", false), encode("a", true)},
+		"and goes again":                 {encode("a", false), encode("a", true), encode("a", false)},
+		"a row that goes twice":          {encode("a", true), encode("a", false), encode("a", false)},
 		"a row of a table that is not":   {{5, 't', 'h', 'i', 'r', 'd', 1, 1, 'a', 0}},
 		"not an encoding":                {{5}},
 		"one that ends before its bytes": {encode("a", true)[:5]},

@@ -228,12 +228,13 @@ func (e *entry) make(tables []store.TableInfo) (err error) {
 	return nil
 }
 
-// spareMost is how large rows are whose room is used again, in bytes.
-const spareMost = 16 << 20
+// spareShare is the largest share of a line's memory that the room of rows takes which is used again.
+const spareShare = 16
 
-// giveBack keeps the room of rows that were encoded for later ones. Fresh memory costs more than to fill it.
+// giveBack keeps the room of rows that were encoded for later ones, unless it is much more than they needed: it counts
+// for the next block. Fresh memory costs more than to fill it.
 func (l *Line) giveBack(rows *Rows) {
-	if rows == nil || rows.Size() > spareMost {
+	if rows == nil || rows.Size() > min(l.limit/spareShare, 2*rows.used()+entryBytes) {
 		return
 	}
 	rows.reset()

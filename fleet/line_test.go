@@ -123,3 +123,36 @@ func TestALineForgetsWhatDoesNotFit(t *testing.T) {
 		t.Fatalf("a block larger than the memory: %v, %v", m, err)
 	}
 }
+
+// The room of rows that were encoded is used again, but that of a large block does not count for those after it.
+func TestRoomOfRowsIsUsedAgain(t *testing.T) {
+	l := NewLine(Point{}, oneTable, 64<<20)
+	rows, at := &Rows{}, Point{}
+	for i := range uint64(12) {
+		size := 1000
+		if i == 2 {
+			size = 1 << 20
+		}
+		if err := rows.Add(1, []byte("a"), make([]byte, size), true); err != nil {
+			t.Fatal(err)
+		}
+		if i > 8 && rows.Size() > 10_000 {
+			t.Fatalf("block %d counts for %d bytes", i, rows.Size())
+		}
+		next := point(i+1, 0)
+		l.Add(Block{Parent: at, Point: next}, Later{Rows: rows})
+		given := rows
+		rows = l.RowsLike(rows)
+		l.Show(at)
+		m, err := l.Next(at, 1)
+		if err != nil || m == nil {
+			t.Fatal(m, err)
+		}
+		if again := l.RowsLike(&Rows{}); i == 1 && again != given {
+			t.Error("the room of a block is not used again")
+		} else if again == given {
+			l.giveBack(again)
+		}
+		at = next
+	}
+}

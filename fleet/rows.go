@@ -84,6 +84,14 @@ func (r *Rows) Size() int64 {
 	return n
 }
 
+// used is how many bytes of that have rows.
+func (r *Rows) used() (n int64) {
+	for i := range r.tables {
+		n += int64(len(r.tables[i].buf))
+	}
+	return n
+}
+
 // Append appends the encoding of the rows, table by table in the order of their handles, in each in the order in
 // which they were added. names are the store's tables.
 //
@@ -176,6 +184,11 @@ func nameOf(s store.Store, t store.Table) string {
 	return fmt.Sprintf("%d", t)
 }
 
+// notThere says that a row is to be deleted that the store does not have.
+func notThere(s store.Store, t store.Table, key []byte) error {
+	return fmt.Errorf("%w: table %s has no row %x to delete", ErrDiffers, nameOf(s, t), key)
+}
+
 // applyRow writes or deletes a row. One that is not there to be deleted is an error if it must exist.
 func applyRow(s store.Store, t store.Table, key, value []byte, present, mustExist bool) (err error) {
 	if present {
@@ -187,7 +200,7 @@ func applyRow(s store.Store, t store.Table, key, value []byte, present, mustExis
 	case errors.Is(err, store.ErrNotFound) && !mustExist:
 		return nil
 	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("%w: table %s has no row %x to delete", ErrDiffers, nameOf(s, t), key)
+		return notThere(s, t, key)
 	case err != nil:
 		return fmt.Errorf("apply row %x of table %s: %w", key, nameOf(s, t), err)
 	}

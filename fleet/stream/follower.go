@@ -271,15 +271,17 @@ type walk struct {
 	replica Replica
 	reader  *fleet.Reader
 	back    bool // the head may be left for a block before it
-	met     bool // the head was met: all that follows is applied
+	met     bool // the head was met: all that follows is applied; from then on it does not change
 	told    bool // the message that came last ended a move
 
 	joined fleet.Move // that came and is not applied yet, of moves that follow each other; no blocks for none
 	size   int64      // of its blocks
+
+	applying chan error // what comes of the move that is applied beside the reading; nil for none
 }
 
 // joinedBytes is how large a move becomes to which moves that wait are joined, unless one alone is larger: what
-// is irreversible in it becomes one revision.
+// is irreversible in it becomes one revision. As much may be applied meanwhile.
 const joinedBytes = 16 << 20
 
 // errNotMet says that no message tells what follows the head.
@@ -287,8 +289,9 @@ var errNotMet = errors.New("the stream does not tell what follows the head")
 
 // run reads messages from a sequence on. In those up to last, or with the next one, the head must be met, unless the
 // replica is ahead of them.
-func (w *walk) run(ctx context.Context, from, last uint64) error {
+func (w *walk) run(ctx context.Context, from, last uint64) (err error) {
 	w.reader = fleet.NewReader(w.Limits)
+	defer func() { err = errors.Join(err, w.settle()) }()
 	messages, err := w.messages(ctx, from)
 	if err != nil {
 		return err
@@ -305,6 +308,14 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 	for {
 		var m jetstream.Msg
 		select {
+		case err := <-w.applying:
+			if w.applying = nil; err == nil && len(come) == 0 {
+				err = w.applyJoined(ctx)
+			}
+			if err != nil {
+				return err
+			}
+			continue
 		case now := <-idle.C:
 			w.verify.idle()
 			if now.After(look) {
@@ -329,7 +340,7 @@ func (w *walk) run(ctx context.Context, from, last uint64) error {
 		if err := w.read(ctx, m.Data()); err != nil {
 			return fmt.Errorf("message %d: %w", at, err)
 		}
-		if len(come) == 0 {
+		if len(come) == 0 && w.applying == nil {
 			if err := w.applyJoined(ctx); err != nil {
 				return fmt.Errorf("message %d: %w", at, err)
 			}
@@ -464,14 +475,30 @@ func (w *walk) join(ctx context.Context, m *fleet.Move) error {
 	return nil
 }
 
-// applyJoined applies what is joined.
+// applyJoined applies what is joined, beside the reading of what comes next, after what was applied before.
 func (w *walk) applyJoined(ctx context.Context) error {
 	if len(w.joined.Blocks) == 0 {
 		return nil
 	}
 	m := w.joined
 	w.joined, w.size = fleet.Move{}, 0
-	return w.apply(ctx, &m)
+	if err := w.settle(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	w.applying = done
+	go func() { done <- w.apply(ctx, &m) }()
+	return nil
+}
+
+// settle waits until what is applied has been.
+func (w *walk) settle() error {
+	if w.applying == nil {
+		return nil
+	}
+	err := <-w.applying
+	w.applying = nil
+	return err
 }
 
 // apply applies what the replica does not have of a move.
@@ -480,15 +507,13 @@ func (w *walk) apply(ctx context.Context, m *fleet.Move) error {
 	base, blocks := m.Base(), m.Blocks
 	for i := range blocks {
 		if blocks[i].Point == head {
-			base, blocks, w.met = head, blocks[i+1:], true
+			base, blocks = head, blocks[i+1:]
 			break
 		}
 	}
-	if base == head {
+	// A block before the head will do if the replica knows it, which Apply says.
+	if !w.met && (base == head || w.back && base.Revision >= final.Revision) {
 		w.met = true
-	}
-	if !w.met && w.back && base.Revision >= final.Revision {
-		w.met = true // if the replica knows it, which Apply says
 	}
 	if !w.met || len(blocks) == 0 {
 		return nil

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"tarn/fleet"
@@ -44,7 +45,7 @@ func TestJoinedMovesAreBounded(t *testing.T) {
 		}
 		at = next
 	}
-	if err := w.applyJoined(t.Context()); err != nil {
+	if err := errors.Join(w.applyJoined(t.Context()), w.settle()); err != nil {
 		t.Fatal(err)
 	}
 	if r.head != at || r.most > joinedBytes || r.most <= rows+joinedBytes/2 {

@@ -80,9 +80,13 @@ func (o *Origin) Pushed(before inter.BlockInfo, b *chain.Block, changed chain.Ch
 	if err := changed(rows.Add); err != nil {
 		return fmt.Errorf("tell the fleet of block %d: %w", b.Number, err)
 	}
-	o.rows = rows.Like()
 	at := fleet.Point{Revision: uint64(b.Number), ID: fleet.ID(b.ID)}
 	o.mu.Lock()
+	if o.line == nil {
+		o.rows = rows.Like()
+	} else {
+		o.rows = o.line.RowsLike(rows)
+	}
 	o.queue, o.bytes = append(o.queue, pushed{PointOf(before), at, rows}), o.bytes+rows.Size()
 	for o.bytes > o.memory && len(o.queue) > 1 { // the line begins again then
 		o.bytes -= o.queue[0].rows.Size()

@@ -13,7 +13,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"a session that is taken back stays noted", "values.go", "v.buf, v.marks = v.buf[:v.marks[n]], v.marks[:n]", "v.marks = v.marks[:n]"},
 		{"a row that was not there to delete stays noted", "values.go", "v.buf = v.buf[:v.last]", ""},
 		{"what was noted of a revision that was taken back counts", "values.go", "func (v *values) undoHead() { v.whole = false }", "func (v *values) undoHead() {}"},
-		{"a row that changed twice has its first value", "session.go", "len(undo) == recorded && !s.journal.dropped", "true"},
+		{"a row that changed twice has its first value", "session.go", "len(undo) == recorded && !s.journal.dropped", "recorded > 0"},
 		{"each change that is noted is passed over only if it is wanted", "changes.go", "if whole { // of each record, also of those that nobody wants", "if whole && (of == nil || of(t)) {"},
 		{"every old value of a row is kept", "journal.go", "if j.Len()-mark > max(condenseFrom, 2*kept) {", "if kept < 0 {"},
 		{"an earlier revision raises the bound of the next", "journal.go", "	j.condensed = min(j.condensed, mark)\n", ""},

@@ -1,6 +1,10 @@
 package revision
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"runtime"
+	"runtime/debug"
+)
 
 // values are what the changes of a revision wrote, so that [Store.Changes] need not read it again: that costs more
 // than to note it. They are noted only while somebody asks for the changes of each revision. They are an aid:
@@ -43,10 +47,29 @@ func (v *values) note(value []byte, present bool) {
 	case len(v.buf)+len(value) > valuesMost:
 		v.lost = true
 	case present:
-		v.buf = append(binary.AppendUvarint(v.buf, uint64(len(value))+1), value...)
+		v.copyOf(value)
 	default:
 		v.buf = append(v.buf, 0)
 	}
+}
+
+// copyOf notes a value. It may lie in the engine's mapping, whose file somebody has cut: the engine then says so.
+func (v *values) copyOf(value []byte) {
+	old := debug.SetPanicOnFault(true)
+	defer func() {
+		debug.SetPanicOnFault(old)
+		switch r := recover().(type) {
+		case nil:
+		case interface {
+			runtime.Error
+			Addr() uintptr
+		}:
+			v.lost = true
+		default:
+			panic(r)
+		}
+	}()
+	v.buf = append(binary.AppendUvarint(v.buf, uint64(len(value))+1), value...)
 }
 
 // refuse says that there was no row to delete: the journal has no record of what was noted last.
@@ -61,6 +84,12 @@ func (v *values) push(once bool) {
 	v.head, v.buf = v.buf, v.head[:0]
 	v.marks, v.lost = v.marks[:0], false
 	v.wanted, v.asked = v.asked, false
+	if !v.wanted {
+		v.buf = nil
+	}
+	if !v.whole {
+		v.head = nil
+	}
 }
 
 // ofHead returns what was noted of the head, if that is all of it. It says that somebody asks.
