@@ -145,66 +145,28 @@ func EachRow(b []byte, fn func(table string, key, value []byte, present bool) er
 // Apply makes the rows of an encoding those of the store, whose revision is open. An error
 // that wraps [ErrDiffers] says that the store is not in the state that the rows were made for.
 func Apply(s store.Store, b []byte) error {
-	tables := tablesOf{store: s}
-	return EachRow(b, func(name string, key, value []byte, present bool) error {
-		t, err := tables.find(name)
+	var name string
+	var t store.Table
+	return EachRow(b, func(table string, key, value []byte, present bool) (err error) {
+		if t == 0 || table != name {
+			if t, err = s.Table(table); err != nil {
+				return fmt.Errorf("%w: %w", ErrDiffers, err)
+			}
+			name = table
+		}
+		if present {
+			err = s.Put(t, key, value)
+		} else {
+			err = s.Delete(t, key)
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("%w: table %s has no row %x to delete", ErrDiffers, table, key)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("apply row %x of table %s: %w", key, table, err)
 		}
-		return applyRow(s, t, key, value, present, true)
-	})
-}
-
-// tablesOf finds a store's tables by name. Rows come table by table: the last one is kept.
-type tablesOf struct {
-	store store.Store
-	name  string
-	last  store.Table // 0 for none
-}
-
-func (f *tablesOf) find(name string) (store.Table, error) {
-	if f.last != 0 && f.name == name {
-		return f.last, nil
-	}
-	t, err := f.store.Table(name)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrDiffers, err)
-	}
-	f.name, f.last = name, t
-	return t, nil
-}
-
-// nameOf is a table's name, for an error.
-func nameOf(s store.Store, t store.Table) string {
-	for _, x := range s.Tables() {
-		if x.ID == t {
-			return x.Name
-		}
-	}
-	return fmt.Sprintf("%d", t)
-}
-
-// notThere says that a row is to be deleted that the store does not have.
-func notThere(s store.Store, t store.Table, key []byte) error {
-	return fmt.Errorf("%w: table %s has no row %x to delete", ErrDiffers, nameOf(s, t), key)
-}
-
-// applyRow writes or deletes a row. One that is not there to be deleted is an error if it must exist.
-func applyRow(s store.Store, t store.Table, key, value []byte, present, mustExist bool) (err error) {
-	if present {
-		err = s.Put(t, key, value)
-	} else {
-		err = s.Delete(t, key)
-	}
-	switch {
-	case errors.Is(err, store.ErrNotFound) && !mustExist:
 		return nil
-	case errors.Is(err, store.ErrNotFound):
-		return notThere(s, t, key)
-	case err != nil:
-		return fmt.Errorf("apply row %x of table %s: %w", key, nameOf(s, t), err)
-	}
-	return nil
+	})
 }
 
 // reader takes values off the front of bytes that may be anything. After an error all it

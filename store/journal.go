@@ -74,15 +74,30 @@ func (j *Journal) Truncate(mark, keep int) {
 // Compact keeps only the first record of each row, the one that says what the
 // row was before the revision, in the order of first changes. It returns a copy
 // of what is left; the journal itself must be truncated before it is used again.
-func (j *Journal) Compact() []byte { return bytes.Clone(j.buf[:j.reduce(0)]) }
+func (j *Journal) Compact() []byte { return bytes.Clone(j.buf[:j.reduce(0, nil)]) }
+
+// Dropped is a record that [Journal.CompactNoting] leaves out.
+type Dropped struct {
+	Record int // its place among all records, from 0
+	Kept   int // where the record of its row starts in what is left, in bytes
+}
+
+// CompactNoting is Compact, and appends to dropped the records that it leaves out, oldest first.
+func (j *Journal) CompactNoting(dropped []Dropped) ([]byte, []Dropped) {
+	end := j.reduce(0, &dropped)
+	return bytes.Clone(j.buf[:end]), dropped
+}
+
+// RecordSize is how many bytes of an encoded journal a record takes.
+func RecordSize(key, old []byte) int { return journalHeader + len(key) + len(old) + journalTrailer }
 
 // CompactFrom keeps only the first record of each row from position mark on. What was
 // recorded before mark stays as it is.
-func (j *Journal) CompactFrom(mark int) { j.buf = j.buf[:j.reduce(mark)] }
+func (j *Journal) CompactFrom(mark int) { j.buf = j.buf[:j.reduce(mark, nil)] }
 
 // reduce moves the first record of each row from position mark on together, and
-// returns their end. What lies beyond it is undefined.
-func (j *Journal) reduce(mark int) (end int) {
+// returns their end. What lies beyond it is undefined. The others are noted in dropped, unless that is nil.
+func (j *Journal) reduce(mark int, dropped *[]Dropped) (end int) {
 	records := 0
 	for at := mark; at < len(j.buf); at += j.span(at) {
 		records++
@@ -96,7 +111,7 @@ func (j *Journal) reduce(mark int) (end int) {
 
 	end = mark
 	var batch [reduceAtOnce]lookup
-	for at := mark; at < len(j.buf); {
+	for at, record := mark, 0; at < len(j.buf); {
 		n := 0
 		for ; n < len(batch) && at < len(j.buf); n++ {
 			hash := maphash.Bytes(journalSeed, j.row(at))
@@ -104,7 +119,12 @@ func (j *Journal) reduce(mark int) (end int) {
 			at += j.span(at)
 		}
 		for i := range batch[:n] {
-			end = j.keepFirst(&batch[i], seen, end)
+			kept, next := j.keepFirst(&batch[i], seen, end)
+			if next == end && dropped != nil {
+				*dropped = append(*dropped, Dropped{record, kept})
+			}
+			end = next
+			record++
 		}
 	}
 	if len(j.seen) > seenKeep {
@@ -120,8 +140,8 @@ type lookup struct {
 }
 
 // keepFirst moves a record to where the records that stay end, if it is the first one of its row. It returns
-// where they end then.
-func (j *Journal) keepFirst(l *lookup, seen []uint64, end int) int {
+// where the first one of its row is, and where they end then.
+func (j *Journal) keepFirst(l *lookup, seen []uint64, end int) (kept, next int) {
 	mask := uint64(len(seen) - 1)
 	row, slot := j.row(l.at), l.hash&mask
 	found := l.found // what is in the table stays
@@ -130,14 +150,14 @@ func (j *Journal) keepFirst(l *lookup, seen []uint64, end int) int {
 	}
 	for ; found != 0; found = seen[slot] {
 		if (found^l.hash)&^seenPosition == 0 && bytes.Equal(j.row(int(found&seenPosition)-1), row) {
-			return end
+			return int(found&seenPosition) - 1, end
 		}
 		slot = (slot + 1) & mask
 	}
 	n := j.span(l.at)
 	copy(j.buf[end:], j.buf[l.at:l.at+n])
 	seen[slot] = l.hash&^seenPosition | uint64(end+1)
-	return end + n
+	return end, end + n
 }
 
 // span is the size of the record at a position.

@@ -26,7 +26,7 @@ func (s *Store) Changes(
 		var value []byte
 		var present bool
 		if whole { // of each record, also of those that nobody wants
-			value, present, noted = nextValue(noted)
+			value, present = noted.next(key, old)
 		}
 		if of != nil && !of(t) {
 			return nil
@@ -44,6 +44,6 @@ func (s *Store) Changes(
 		}
 		return fn(t, key, value, present)
 	})
-	invariants.Check(err != nil || !whole || len(noted) == 0, "%d bytes are noted behind the last change", len(noted))
+	invariants.Check(err != nil || !whole || noted.isAtEnd(), "more is noted than the head changed")
 	return err
 }

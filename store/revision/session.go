@@ -45,10 +45,15 @@ func (s *Store) Push() error {
 	default:
 		return fmt.Errorf("push with %d sessions: %w", len(s.marks), store.ErrSessionOpen)
 	}
-	recorded := s.journal.Len()
-	undo := s.journal.Compact()
+	var undo []byte
+	if s.values.isNoted() && !s.journal.dropped {
+		undo, s.values.dropped = s.journal.CompactNoting(s.values.dropped[:0])
+		s.values.push(true)
+	} else {
+		undo = s.journal.Compact()
+		s.values.push(false)
+	}
 	s.undo = append(s.undo, undo)
-	s.values.push(len(undo) == recorded && !s.journal.dropped)
 	s.journal.truncate(0)
 	s.marks = s.marks[:0]
 	s.head++

@@ -1,9 +1,13 @@
 package revision
 
 import (
+	"cmp"
 	"encoding/binary"
 	"runtime"
 	"runtime/debug"
+	"slices"
+
+	"tarn/store"
 )
 
 // values are what the changes of a revision wrote, so that [Store.Changes] need not read it again: that costs more
@@ -21,8 +25,16 @@ type values struct {
 	last  int    // where the last value starts
 	lost  bool   // not all of it was noted
 
-	head  []byte // of the head, in order of its compacted journal
-	whole bool   // all of the head was noted, and head is its
+	head    []byte          // of the head
+	whole   bool            // all of the head was noted, and head is its
+	dropped []store.Dropped // what the head's compacted journal has not, of what was noted
+	again   []rewritten     // the last values of rows that changed more than once, by kept
+}
+
+// rewritten is the last value of a row that changed more than once in a revision.
+type rewritten struct {
+	kept int // where the row's record is in the compacted journal
+	at   int // where the value is in what was noted
 }
 
 // valuesMost is how much is noted of a revision, in bytes. A larger one is read.
@@ -78,35 +90,93 @@ func (v *values) refuse() { v.buf = v.buf[:v.last] }
 // fail says that the change that was noted last has failed.
 func (v *values) fail() { v.lost = true }
 
-// push makes the open revision the head. once says that its journal has one record for each of its changes.
-func (v *values) push(once bool) {
-	v.whole = v.wanted && once && !v.lost
+// isNoted tells whether all changes of the open revision were noted.
+func (v *values) isNoted() bool { return v.wanted && !v.lost }
+
+// push makes the open revision the head. whole says that what was noted is that of all its changes, of which the
+// compacted journal has all but those in dropped.
+func (v *values) push(whole bool) {
+	v.whole = whole
 	v.head, v.buf = v.buf, v.head[:0]
 	v.marks, v.lost = v.marks[:0], false
 	v.wanted, v.asked = v.asked, false
 	if !v.wanted {
 		v.buf = nil
 	}
+	v.again = v.again[:0]
 	if !v.whole {
 		v.head = nil
+		return
 	}
+	last := map[int]int{}
+	at, record := 0, 0
+	for _, d := range v.dropped {
+		for ; record < d.Record; record++ {
+			_, _, at = valueAt(v.head, at)
+		}
+		last[d.Kept] = at
+	}
+	for kept, at := range last {
+		v.again = append(v.again, rewritten{kept, at})
+	}
+	slices.SortFunc(v.again, func(a, b rewritten) int { return cmp.Compare(a.kept, b.kept) })
 }
 
-// ofHead returns what was noted of the head, if that is all of it. It says that somebody asks.
-func (v *values) ofHead() (noted []byte, whole bool) {
+// ofHead reads what was noted of the head; whole says that it is all. It notes that somebody asks.
+func (v *values) ofHead() (r valueReader, whole bool) {
 	v.wanted, v.asked = true, true
-	return v.head, v.whole
+	return valueReader{noted: v.head, dropped: v.dropped, again: v.again}, v.whole
 }
 
 // undoHead forgets the head: the revision before it was not kept.
 func (v *values) undoHead() { v.whole = false }
 
-// nextValue takes a value off the front of what was noted. It is nil for a row that was deleted.
-func nextValue(noted []byte) (value []byte, present bool, rest []byte) {
-	n, size := binary.Uvarint(noted)
-	noted = noted[size:]
-	if n == 0 {
-		return nil, false, noted
+// valueReader goes through the records of a compacted journal, and has the last value of each row.
+type valueReader struct {
+	noted   []byte
+	dropped []store.Dropped // that are still to come
+	again   []rewritten     // that are still to come
+
+	record int // of all that were noted
+	at     int // where its value is
+	kept   int // where the next record of the compacted journal is
+}
+
+// next returns the value of the next record, of which key and old are told.
+func (r *valueReader) next(key, old []byte) (value []byte, present bool) {
+	r.skip()
+	value, present, r.at = valueAt(r.noted, r.at)
+	if len(r.again) > 0 && r.again[0].kept == r.kept {
+		value, present, _ = valueAt(r.noted, r.again[0].at)
+		r.again = r.again[1:]
 	}
-	return noted[: n-1 : n-1], true, noted[n-1:]
+	r.record++
+	r.kept += store.RecordSize(key, old)
+	return value, present
+}
+
+// skip passes over what the compacted journal has not.
+func (r *valueReader) skip() {
+	for len(r.dropped) > 0 && r.dropped[0].Record == r.record {
+		_, _, r.at = valueAt(r.noted, r.at)
+		r.dropped = r.dropped[1:]
+		r.record++
+	}
+}
+
+// isAtEnd tells whether there is no further value, as after the last record.
+func (r *valueReader) isAtEnd() bool {
+	r.skip()
+	return r.at == len(r.noted)
+}
+
+// valueAt reads the value at a place of what was noted, nil for a row that was deleted, and where the next one is.
+func valueAt(noted []byte, at int) (value []byte, present bool, next int) {
+	n, size := binary.Uvarint(noted[at:])
+	at += size
+	if n == 0 {
+		return nil, false, at
+	}
+	next = at + int(n-1)
+	return noted[at:next:next], true, next
 }
