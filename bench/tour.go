@@ -27,7 +27,7 @@ func tourSubjects() (all []string) {
 	return all
 }
 
-// tourOptions are those of the tour: what takes about four minutes on two processors.
+// tourOptions are those of the tour: what takes three to four minutes on two processors.
 func tourOptions() record.Options {
 	return record.Options{
 		Suites: []string{suite.Import, suite.Start, suite.Push, suite.Stop}, Rounds: 6, Seed: 1,
@@ -45,7 +45,7 @@ func tourCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what a node costs: processor, memory, disk",
-		Long: "Without a subcommand: a tour. It takes about four minutes and 2 GB of disk, and downloads nothing.\n" +
+		Long: "Without a subcommand: a tour. It takes three to four minutes and 2 GB of disk, and downloads nothing.\n" +
 			"It makes a chain from a seed, gives it to this program in each of its engines and map modes, one\n" +
 			"after the other, and says what they cost: a table here, and one page of HTML.\n" +
 			"An interrupt ends the tour early, with the report of what was measured until then.",
@@ -60,7 +60,8 @@ func tourCommand() *cobra.Command {
 				return err
 			}
 			return measure(c, o, tourSubjects(), dir, tourBytes, f, []string{
-				"the bytes that are written in hours at a steady rate (`tarn bench run disk` measures them)",
+				"the bytes that are written in hours at a steady rate, when LSM engines also compact (`tarn bench run disk` " +
+					"measures them)",
 				"programs other than tarn (`tarn bench run SUITE --on SUBJECT,...` measures them)"})
 		},
 	}

@@ -317,7 +317,7 @@ func (l *invocation) recogniseFork(n *Node, s *Services) error {
 	}
 	v := l.version.as(text)
 	l.log.Info(
-		"The state has functions that Leap's does not have: the node reports the version of the program that has them",
+		"The state has functions that Leap does not have: the node reports the version of the program that has them",
 		"version", text)
 	s.Version = v
 	if h := s.HTTP; h != nil {

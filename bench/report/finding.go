@@ -67,7 +67,8 @@ func sentence(r *record.Run, s record.Suite) string {
 	told := fmt.Sprintf("%s: best is %s; worst is %s", charts(s), with(best), with(worst))
 	pairs := pairsOf(r, s.Name, metrics[0], worst, best)
 	if pairs.Sure {
-		told += fmt.Sprintf(". Round by round, in the median, the worst is %s times the best", figuretable.Ratio(pairs.Median))
+		told += fmt.Sprintf(". In each round the value of the worst is divided by that of the best; the median of these ratios is %s",
+			figuretable.Ratio(pairs.Median))
 	}
 	return told + doubts(pairs) + "."
 }

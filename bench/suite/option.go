@@ -39,6 +39,14 @@ func (s Seconds) String() string { return lengthOf(*s.number).String() }
 // Type is what the help calls such a value.
 func (s Seconds) Type() string { return "duration" }
 
+// text is the value as it is written on a command line.
+func (x Option) text() string {
+	if s, ok := x.Value.(Seconds); ok {
+		return s.String()
+	}
+	return fmt.Sprint(reflect.ValueOf(x.Value).Elem())
+}
+
 // lengthOf is a number of seconds of the options as a time.
 func lengthOf(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 

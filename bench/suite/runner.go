@@ -73,7 +73,7 @@ func Run(ctx context.Context, c Config) (_ *record.Run, err error) {
 	}}
 	r.run.Machine.InMemory = c.InMemory
 	for _, s := range wanted(c.Options) {
-		r.run.Suites = append(r.run.Suites, s.describe(c.Network))
+		r.run.Suites = append(r.run.Suites, s.describe(c.Network, c.Options))
 	}
 	if err := r.prepare(ctx); err != nil {
 		return nil, err

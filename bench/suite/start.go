@@ -37,8 +37,8 @@ func pushSuite() Suite {
 	return Suite{
 		Name: Push,
 		How: "A client sends transactions over HTTP, each with one transfer. They were signed in advance, with the " +
-			"keys of the chain's accounts. The client has several connections (`--connections`), and each sends its next " +
-			"transaction when the one before is answered. The client shares the processors with the node.",
+			"keys of the chain's accounts. The client has several connections, and each sends its next transaction when the " +
+			"one before is answered. The client shares the processors with the node.",
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain",

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tarn/bench/record"
 )
@@ -57,13 +58,25 @@ func All() (all []Suite) {
 // measured are the suites that a life of s measures.
 func (s Suite) measured() []Suite { return append([]Suite{s}, s.with...) }
 
-// describe returns the suite as a record has it, on a network that it can be measured on.
-func (s Suite) describe(n Network) record.Suite {
-	d := record.Suite{Name: s.Name, How: s.How, Metrics: s.metrics(n), Chart: s.chart}
+// describe returns the suite as a record has it, with options, on a network that it can be measured on.
+func (s Suite) describe(n Network, o record.Options) record.Suite {
+	d := record.Suite{Name: s.Name, How: s.How + s.optionsText(o), Metrics: s.metrics(n), Chart: s.chart}
 	for _, c := range s.collect {
 		d.Metrics = append(d.Metrics, c.Metric)
 	}
 	return d
+}
+
+// optionsText tells the values of the suite's own options, behind other sentences; nothing if it has none.
+func (s Suite) optionsText(o record.Options) string {
+	if s.options == nil {
+		return ""
+	}
+	var list []string
+	for _, x := range s.options(&o) {
+		list = append(list, "`--"+x.Name+" "+x.text()+"`")
+	}
+	return " Options: " + strings.Join(list, ", ") + "."
 }
 
 // wanted are the suites that options name, in their own order.

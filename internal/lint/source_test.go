@@ -26,6 +26,7 @@ var (
 	mayPanic = map[string]string{ // "path: function"
 		"internal/invariants/invariants.go: Check": "its purpose, in builds with the tag",
 		"store/page/rows.go: Engine.fault":         "passes on what is no page fault of the mapping",
+		"store/revision/values.go: values.copyOf":  "the same",
 		"dbtool/command.go: repanic":               "the same",
 		"opera/inter/state.go: hashRLP":            "a state or record that cannot be encoded was neither decoded nor made by the rules",
 		"antelope/wasm/call.go: Call.Abort":        "unwinds a contract's code to Machine.Apply",
