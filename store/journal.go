@@ -76,16 +76,10 @@ func (j *Journal) Truncate(mark, keep int) {
 // of what is left; the journal itself must be truncated before it is used again.
 func (j *Journal) Compact() []byte { return bytes.Clone(j.buf[:j.reduce(0, nil)]) }
 
-// Dropped is a record that [Journal.CompactNoting] leaves out.
-type Dropped struct {
-	Record int // its place among all records, from 0
-	Kept   int // where the record of its row starts in what is left, in bytes
-}
-
-// CompactNoting is Compact, and appends to dropped the records that it leaves out, oldest first.
-func (j *Journal) CompactNoting(dropped []Dropped) ([]byte, []Dropped) {
-	end := j.reduce(0, &dropped)
-	return bytes.Clone(j.buf[:end]), dropped
+// CompactNoting is Compact, and calls drop for each record that it leaves out, oldest first: with its place among all
+// records, from 0, and where the record of its row starts in what is left, in bytes.
+func (j *Journal) CompactNoting(drop func(record, kept int)) []byte {
+	return bytes.Clone(j.buf[:j.reduce(0, drop)])
 }
 
 // RecordSize is how many bytes of an encoded journal a record takes.
@@ -96,8 +90,8 @@ func RecordSize(key, old []byte) int { return journalHeader + len(key) + len(old
 func (j *Journal) CompactFrom(mark int) { j.buf = j.buf[:j.reduce(mark, nil)] }
 
 // reduce moves the first record of each row from position mark on together, and
-// returns their end. What lies beyond it is undefined. The others are noted in dropped, unless that is nil.
-func (j *Journal) reduce(mark int, dropped *[]Dropped) (end int) {
+// returns their end. What lies beyond it is undefined. drop, if it is not nil, is told of the others.
+func (j *Journal) reduce(mark int, drop func(record, kept int)) (end int) {
 	records := 0
 	for at := mark; at < len(j.buf); at += j.span(at) {
 		records++
@@ -120,8 +114,8 @@ func (j *Journal) reduce(mark int, dropped *[]Dropped) (end int) {
 		}
 		for i := range batch[:n] {
 			kept, next := j.keepFirst(&batch[i], seen, end)
-			if next == end && dropped != nil {
-				*dropped = append(*dropped, Dropped{record, kept})
+			if next == end && drop != nil {
+				drop(record, kept)
 			}
 			end = next
 			record++

@@ -291,7 +291,7 @@ var errNotMet = errors.New("the stream does not tell what follows the head")
 // replica is ahead of them.
 func (w *walk) run(ctx context.Context, from, last uint64) (err error) {
 	w.reader = fleet.NewReader(w.Limits)
-	defer func() { err = errors.Join(err, w.settle()) }()
+	defer func() { err = w.end(err) }()
 	messages, err := w.messages(ctx, from)
 	if err != nil {
 		return err
@@ -317,7 +317,7 @@ func (w *walk) run(ctx context.Context, from, last uint64) (err error) {
 			}
 			continue
 		case now := <-idle.C:
-			w.verify.idle()
+			w.idle()
 			if now.After(look) {
 				if _, last, err := w.span(ctx); err == nil && last >= next {
 					return fmt.Errorf("read the stream: message %d is there, and does not come", next)
@@ -459,7 +459,8 @@ func (w *walk) read(ctx context.Context, message []byte) error {
 // room with, is applied first. It is applied itself if enough is joined, or if somebody wants to see the state after it.
 func (w *walk) join(ctx context.Context, m *fleet.Move) error {
 	size := m.Size()
-	if len(w.joined.Blocks) > 0 && (w.joined.To() != m.Base() || w.size+size > joinedBytes) {
+	if len(w.joined.Blocks) > 0 &&
+		(w.joined.To() != m.Base() || w.size+size > joinedBytes || w.verify.isWanted(w.joined.To())) {
 		if err := w.applyJoined(ctx); err != nil {
 			return err
 		}
@@ -489,6 +490,22 @@ func (w *walk) applyJoined(ctx context.Context) error {
 	w.applying = done
 	go func() { done <- w.apply(ctx, &m) }()
 	return nil
+}
+
+// end waits until what is applied has been, and returns why the walk has ended: a move that failed came before whatever
+// else did.
+func (w *walk) end(err error) error {
+	if failed := w.settle(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// idle looks whether a comparison is due. While a move is applied, nobody else looks at the replica.
+func (w *walk) idle() {
+	if w.applying == nil {
+		w.verify.idle()
+	}
 }
 
 // settle waits until what is applied has been.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"tarn/store"
@@ -113,6 +114,38 @@ func (a *asker) compare() {
 	}
 	if err != nil || !maps.Equal(got, want) {
 		a.t.Fatalf("%v, %v; want %v", got, err, want)
+	}
+}
+
+// A revision in which rows change more often than is noted is read, and holds no room for the next ones.
+func TestChangesOfARowThatChangesOften(t *testing.T) {
+	e, err := page.OpenVolatile(64 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s, err := revision.Open(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &asker{t: t, s: s}
+	rows, err := s.CreateTable("rows")
+	a.must(err)
+	for _, puts := range []int{1, 3, 1<<16 + 1, 1<<16 + 2, 70_000, 2} { // the first one is of its own
+		a.must(s.Begin())
+		for i := range puts {
+			a.must(s.Put(rows, []byte("a"), fmt.Append(nil, puts, i)))
+		}
+		a.must(s.Put(rows, []byte("b"), fmt.Append(nil, puts)))
+		a.must(s.Push())
+		var got []string
+		a.must(s.Changes(nil, func(_ store.Table, key, value []byte, _ bool) error {
+			got = append(got, string(key)+" "+string(value))
+			return nil
+		}))
+		if want := []string{fmt.Sprint("a ", puts, " ", puts-1), fmt.Sprint("b ", puts)}; !slices.Equal(got, want) {
+			t.Errorf("%d puts: %q, want %q", puts, got, want)
+		}
 	}
 }
 

@@ -45,15 +45,14 @@ func (s *Store) Push() error {
 	default:
 		return fmt.Errorf("push with %d sessions: %w", len(s.marks), store.ErrSessionOpen)
 	}
-	var undo []byte
-	if s.values.isNoted() && !s.journal.dropped {
-		undo, s.values.dropped = s.journal.CompactNoting(s.values.dropped[:0])
-		s.values.push(true)
+	s.values.lost = s.values.lost || s.journal.dropped
+	if s.values.isNoted() {
+		s.values.dropped = s.values.dropped[:0]
+		s.undo = append(s.undo, s.journal.CompactNoting(s.values.drop))
 	} else {
-		undo = s.journal.Compact()
-		s.values.push(false)
+		s.undo = append(s.undo, s.journal.Compact())
 	}
-	s.undo = append(s.undo, undo)
+	s.values.push()
 	s.journal.truncate(0)
 	s.marks = s.marks[:0]
 	s.head++

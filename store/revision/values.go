@@ -25,20 +25,24 @@ type values struct {
 	last  int    // where the last value starts
 	lost  bool   // not all of it was noted
 
-	head    []byte          // of the head
-	whole   bool            // all of the head was noted, and head is its
-	dropped []store.Dropped // what the head's compacted journal has not, of what was noted
-	again   []rewritten     // the last values of rows that changed more than once, by kept
+	head    []byte    // of the head
+	whole   bool      // all of the head was noted, and head is its
+	dropped []dropped // what the head's compacted journal has not, of what was noted
+	again   []dropped // the last of them of each row, by kept
 }
 
-// rewritten is the last value of a row that changed more than once in a revision.
-type rewritten struct {
-	kept int // where the row's record is in the compacted journal
-	at   int // where the value is in what was noted
+// dropped is a value of which the compacted journal has no record, because the row had changed before.
+type dropped struct {
+	record int // its place among all values
+	kept   int // where the row's record is in the compacted journal
+	at     int // where the value is in what was noted
 }
 
 // valuesMost is how much is noted of a revision, in bytes. A larger one is read.
 const valuesMost = 16 << 20
+
+// droppedMost is how many changes of rows that had changed before a revision has that is noted. One with more is read.
+const droppedMost = 1 << 16
 
 func (v *values) begin() { v.marks = append(v.marks, len(v.buf)) }
 
@@ -93,33 +97,40 @@ func (v *values) fail() { v.lost = true }
 // isNoted tells whether all changes of the open revision were noted.
 func (v *values) isNoted() bool { return v.wanted && !v.lost }
 
-// push makes the open revision the head. whole says that what was noted is that of all its changes, of which the
-// compacted journal has all but those in dropped.
-func (v *values) push(whole bool) {
-	v.whole = whole
+// drop notes a value of which the compacted journal has no record. [values.push] comes next.
+func (v *values) drop(record, kept int) {
+	if len(v.dropped) == droppedMost {
+		v.lost = true
+		return
+	}
+	v.dropped = append(v.dropped, dropped{record: record, kept: kept})
+}
+
+// push makes the open revision the head.
+func (v *values) push() {
+	v.whole = v.isNoted()
 	v.head, v.buf = v.buf, v.head[:0]
 	v.marks, v.lost = v.marks[:0], false
 	v.wanted, v.asked = v.asked, false
 	if !v.wanted {
 		v.buf = nil
 	}
-	v.again = v.again[:0]
 	if !v.whole {
-		v.head = nil
+		v.head, v.dropped, v.again = nil, nil, nil
 		return
 	}
-	last := map[int]int{}
 	at, record := 0, 0
-	for _, d := range v.dropped {
-		for ; record < d.Record; record++ {
+	for i := range v.dropped {
+		for ; record < v.dropped[i].record; record++ {
 			_, _, at = valueAt(v.head, at)
 		}
-		last[d.Kept] = at
+		v.dropped[i].at = at
 	}
-	for kept, at := range last {
-		v.again = append(v.again, rewritten{kept, at})
-	}
-	slices.SortFunc(v.again, func(a, b rewritten) int { return cmp.Compare(a.kept, b.kept) })
+	v.again = append(v.again[:0], v.dropped...)
+	slices.SortFunc(v.again, func(a, b dropped) int { // the last value of a row is its first one here
+		return cmp.Or(cmp.Compare(a.kept, b.kept), cmp.Compare(b.record, a.record))
+	})
+	v.again = slices.CompactFunc(v.again, func(a, b dropped) bool { return a.kept == b.kept })
 }
 
 // ofHead reads what was noted of the head; whole says that it is all. It notes that somebody asks.
@@ -134,8 +145,8 @@ func (v *values) undoHead() { v.whole = false }
 // valueReader goes through the records of a compacted journal, and has the last value of each row.
 type valueReader struct {
 	noted   []byte
-	dropped []store.Dropped // that are still to come
-	again   []rewritten     // that are still to come
+	dropped []dropped // that are still to come
+	again   []dropped // that are still to come
 
 	record int // of all that were noted
 	at     int // where its value is
@@ -157,7 +168,7 @@ func (r *valueReader) next(key, old []byte) (value []byte, present bool) {
 
 // skip passes over what the compacted journal has not.
 func (r *valueReader) skip() {
-	for len(r.dropped) > 0 && r.dropped[0].Record == r.record {
+	for len(r.dropped) > 0 && r.dropped[0].record == r.record {
 		_, _, r.at = valueAt(r.noted, r.at)
 		r.dropped = r.dropped[1:]
 		r.record++
