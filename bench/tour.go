@@ -60,8 +60,8 @@ func tourCommand() *cobra.Command {
 				return err
 			}
 			return measure(c, o, tourSubjects(), dir, tourBytes, f, []string{
-				"the bytes that are written in hours at a steady rate, when LSM engines also compact (`tarn bench run disk` " +
-					"measures them)",
+				"the bytes that are written during hours of transfers at a steady rate, in which LSM engines also compact " +
+					"(`tarn bench run disk` measures them)",
 				"programs other than tarn (`tarn bench run SUITE --on SUBJECT,...` measures them)"})
 		},
 	}
