@@ -40,6 +40,7 @@ func (s *Suite) rounds(t *testing.T, e Engine, knobs func(*rand.Rand) Knobs) {
 	for round := range s.Rounds {
 		rng := source(s.Seed, e.Name, round)
 		r := newRun(e, t.TempDir(), knobs(rng), rng)
+		r.asks = round%2 == 1
 		err := r.work(s.Ops)
 		total.add(r.tally)
 		if err != nil {
@@ -120,8 +121,7 @@ type started struct {
 }
 
 func newRun(e Engine, dir string, k Knobs, rng *rand.Rand) *run {
-	r := &run{engine: e, dir: dir, knobs: k, rng: rng, keys: map[string]keyspace{}, handles: map[string]store.Table{},
-		asks: rng.IntN(2) == 0}
+	r := &run{engine: e, dir: dir, knobs: k, rng: rng, keys: map[string]keyspace{}, handles: map[string]store.Table{}}
 	r.note()
 	return r
 }
