@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"tarn/store"
-	"tarn/store/page"
 	"tarn/store/revision"
 )
 
@@ -119,15 +118,7 @@ func (a *asker) compare() {
 
 // A revision in which rows change more often than is noted is read, and holds no room for the next ones.
 func TestChangesOfARowThatChangesOften(t *testing.T) {
-	e, err := page.OpenVolatile(64 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s, err := revision.Open(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openInMemory(t, 64<<20)
 	a := &asker{t: t, s: s}
 	rows, err := s.CreateTable("rows")
 	a.must(err)
@@ -153,15 +144,7 @@ func TestChangesOfARowThatChangesOften(t *testing.T) {
 func TestChangesAreWhatTheRevisionChanged(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
-	e, err := page.OpenVolatile(64 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s, err := revision.Open(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openInMemory(t, 64<<20)
 	a := &asker{t: t, r: rand.New(rand.NewPCG(seed, 1)), s: s, now: map[string]string{}}
 	for _, name := range []string{"first", "second"} {
 		table, err := s.CreateTable(name)

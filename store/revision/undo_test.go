@@ -11,16 +11,23 @@ import (
 	"tarn/store/revision"
 )
 
-func TestUndoOfARowThatCameAndWent(t *testing.T) {
-	e, err := page.OpenVolatile(8 << 20)
+// openInMemory opens a store with a limit in bytes, which the test's end closes.
+func openInMemory(t *testing.T, limit int64) *revision.Store {
+	t.Helper()
+	e, err := page.OpenVolatile(limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
+	t.Cleanup(func() { e.Close() })
 	s, err := revision.Open(e)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func TestUndoOfARowThatCameAndWent(t *testing.T) {
+	s := openInMemory(t, 8<<20)
 	rows, err := s.CreateTable("rows")
 	if err != nil {
 		t.Fatal(err)
@@ -49,15 +56,7 @@ func TestUndoOfARowThatCameAndWent(t *testing.T) {
 // A row that is changed again and again keeps one old value a session, give or take
 // what the journal may grow by before it is condensed; and undo finds it.
 func TestARowChangedOftenKeepsOneOldValue(t *testing.T) {
-	e, err := page.OpenVolatile(256 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s, err := revision.Open(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openInMemory(t, 256<<20)
 	rows, err := s.CreateTable("rows")
 	if err != nil {
 		t.Fatal(err)
@@ -104,15 +103,7 @@ func TestARowChangedOftenKeepsOneOldValue(t *testing.T) {
 
 // What a revision of many rows took is no measure for the next one.
 func TestALargeRevisionDoesNotRaiseTheBoundOfTheNext(t *testing.T) {
-	e, err := page.OpenVolatile(1 << 30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s, err := revision.Open(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openInMemory(t, 1<<30)
 	rows, err := s.CreateTable("rows")
 	if err != nil {
 		t.Fatal(err)
@@ -153,15 +144,7 @@ func TestARowIsPutWithoutGarbage(t *testing.T) {
 	if invariants.Enabled {
 		t.Skip("the checks of package invariants make garbage of their own")
 	}
-	e, err := page.OpenVolatile(8 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	s, err := revision.Open(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openInMemory(t, 8<<20)
 	rows, err := s.CreateTable("rows")
 	if err != nil {
 		t.Fatal(err)
