@@ -25,18 +25,14 @@ import (
 // subject, and twice over.
 const runBytes = 1_000_000_000
 
-// A state has about so many bytes for an account, and for a megabyte of rows. So many states are on the disk at most:
-// where a snapshot is measured, the state that it is made of, the snapshot, and the state that is made of it.
-const (
-	accountBytes   = 2_500
-	rowBytes       = 1_400_000
-	snapshotStates = 3
-)
+// snapshotStates is how many states are on the disk at most where a snapshot is measured: the one that it is made of,
+// the snapshot, and the one that is made of it.
+const snapshotStates = 3
 
 // diskBytes must be free for a run: of each subject, and of the chain. While that is made its state is on the disk
 // too, and no subject's.
 func diskBytes(o record.Options, subjects int) int64 {
-	state := int64(o.Accounts)*accountBytes + int64(o.Rows)*rowBytes
+	state := antelope.Shape{Accounts: o.Accounts, Rows: o.Rows}.StateBytes()
 	if slices.ContainsFunc(o.Suites, func(name string) bool { return name == suite.Snapshot || name == suite.MemorySnapshot }) {
 		state *= snapshotStates
 	}

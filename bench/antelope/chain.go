@@ -49,8 +49,8 @@ const (
 	shapeVersion  = 3 // of all that is below, for the name of the folder
 )
 
-// stateBytes is about how large the state of the chain is.
-func (s Shape) stateBytes() int64 {
+// StateBytes is about how large the state of the chain is.
+func (s Shape) StateBytes() int64 {
 	const account, row = 2500, 1_400_000 // bytes of an account, and of a megabyte of rows
 	return account*int64(s.Accounts) + row*int64(s.Rows)
 }
@@ -135,7 +135,7 @@ func (n *Network) make(ctx context.Context, part string) (err error) {
 		return err
 	}
 	name := "heap"
-	if inMemory || n.shape.stateBytes() > hostlimits.ReadMemory().Bytes/2 { // heap would keep it twice, or has no room
+	if inMemory || n.shape.StateBytes() > hostlimits.ReadMemory().Bytes/2 { // heap would keep it twice, or has no room
 		name = "mapped"
 	}
 	mode, err := engine.ParseMode(name)

@@ -140,12 +140,14 @@ func residentLine(samples []record.Sample) (all []point) {
 }
 
 // fullestRound has the lives of one round of a suite that have what is to be drawn: of the first round in which
-// the most subjects have it. Curves of different rounds would not compare.
+// the most subjects have it, in the order of subjects. Curves of different rounds would not compare.
 func fullestRound(r *record.Run, suite string, drawn func(record.Life) bool) (lives []record.Life) {
 	rounds := map[int][]record.Life{}
-	for _, l := range r.Lives {
-		if l.Suite == suite && l.Failure == "" && drawn(l) {
-			rounds[l.Round] = append(rounds[l.Round], l)
+	for _, x := range r.Subjects {
+		for _, l := range r.Lives {
+			if l.Suite == suite && l.Subject == x.Name && l.Failure == "" && drawn(l) {
+				rounds[l.Round] = append(rounds[l.Round], l)
+			}
 		}
 	}
 	for _, round := range slices.Sorted(maps.Keys(rounds)) {
@@ -153,12 +155,6 @@ func fullestRound(r *record.Run, suite string, drawn func(record.Life) bool) (li
 			lives = rounds[round]
 		}
 	}
-	slices.SortStableFunc(lives, func(a, b record.Life) int {
-		place := func(l record.Life) int {
-			return slices.IndexFunc(r.Subjects, func(x record.Subject) bool { return x.Name == l.Subject })
-		}
-		return cmp.Compare(place(a), place(b))
-	})
 	return lives
 }
 

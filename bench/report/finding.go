@@ -67,8 +67,8 @@ func sentence(r *record.Run, s record.Suite) string {
 	told := fmt.Sprintf("%s: best is %s; worst is %s", charts(s), with(best), with(worst))
 	pairs := pairsOf(r, s.Name, metrics[0], worst, best)
 	if pairs.Sure {
-		told += fmt.Sprintf(". In each round the value of the worst is divided by that of the best; the median of these ratios is %s",
-			figuretable.Ratio(pairs.Median))
+		told += ". In each round the value of the worst is divided by that of the best; the median of these ratios is " +
+			figuretable.Ratio(pairs.Median)
 	}
 	return told + doubts(pairs) + "."
 }

@@ -45,13 +45,7 @@ func (s *Store) Push() error {
 	default:
 		return fmt.Errorf("push with %d sessions: %w", len(s.marks), store.ErrSessionOpen)
 	}
-	s.values.lost = s.values.lost || s.journal.dropped
-	if s.values.isNoted() {
-		s.values.dropped = s.values.dropped[:0]
-		s.undo = append(s.undo, s.journal.CompactNoting(s.values.drop))
-	} else {
-		s.undo = append(s.undo, s.journal.Compact())
-	}
+	s.undo = append(s.undo, s.values.compact(&s.journal))
 	s.values.push()
 	s.journal.truncate(0)
 	s.marks = s.marks[:0]

@@ -97,7 +97,16 @@ func (v *values) fail() { v.lost = true }
 // isNoted tells whether all changes of the open revision were noted.
 func (v *values) isNoted() bool { return v.wanted && !v.lost }
 
-// drop notes a value of which the compacted journal has no record. [values.push] comes next.
+// compact returns the compacted journal of the open revision. [values.push] comes next.
+func (v *values) compact(j *journal) []byte {
+	if v.lost = v.lost || j.dropped; !v.isNoted() {
+		return j.Compact()
+	}
+	v.dropped = v.dropped[:0]
+	return j.CompactNoting(v.drop)
+}
+
+// drop notes a value of which the compacted journal has no record.
 func (v *values) drop(record, kept int) {
 	if len(v.dropped) == droppedMost {
 		v.lost = true
