@@ -46,7 +46,7 @@ const (
 	usualPerBlock = 500
 	accountBytes  = 32 << 10 // of state that an account takes while the chain is made, at most
 	chainFile     = "chain.json"
-	shapeVersion  = 3 // of all that is below, for the name of the folder
+	shapeVersion  = 4 // of all that is below, for the name of the folder
 )
 
 // StateBytes is about how large the state of the chain is.

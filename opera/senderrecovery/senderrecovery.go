@@ -94,7 +94,7 @@ func (w *work) find(f *Finder) {
 		for i, tx := range w.txs {
 			if s := &w.list[i]; s.Found {
 				from := common.BytesToAddress(crypto.Keccak256(s.Key[:])[12:])
-				types.Sender(found{f.signer, &from}, tx) //nolint:errcheck // it is found's, which has none
+				Remember(f.signer, tx, from)
 			}
 		}
 	}
@@ -127,6 +127,12 @@ func (f *Finder) signature(tx *types.Transaction) (g secp256k1.Signature, ok boo
 	s.FillBytes(g.S[:])
 	g.Digest = f.signer.Hash(tx)
 	return g, true
+}
+
+// Remember puts into a transaction who sent it, for [types.Sender] with the same signer. It is for who
+// knows it: nothing is checked.
+func Remember(signer types.Signer, tx *types.Transaction, from common.Address) {
+	types.Sender(found{signer, &from}, tx) //nolint:errcheck // it is found's, which has none
 }
 
 // found is a signer that knows the sender of one transaction: so it comes into the

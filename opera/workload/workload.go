@@ -29,6 +29,7 @@ import (
 	"tarn/opera/eventfile"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
+	"tarn/opera/senderrecovery"
 	"tarn/store/engine"
 )
 
@@ -116,6 +117,7 @@ func (a *Accounts) sign(
 	if err != nil {
 		return nil, fmt.Errorf("sign a transaction: %w", err)
 	}
+	senderrecovery.Remember(a.signer, tx, crypto.PubkeyToAddress(key.PublicKey)) // to find it takes longer than to execute
 	return tx, nil
 }
 
@@ -269,10 +271,12 @@ func (a *Accounts) uses(s Shape, c Contracts) func(i int) (*types.Transaction, e
 
 // emitAll puts so many transactions into events.
 func (m *maker) emitAll(ctx context.Context, count, perEvent int, tx func(i int) (*types.Transaction, error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var txs types.Transactions
 	gas := uint64(0)
-	for i := range count {
-		t, err := tx(i)
+	for s := range signAhead(ctx, count, tx) {
+		t, err := s.tx, s.err
 		if err != nil {
 			return err
 		}
@@ -284,10 +288,37 @@ func (m *maker) emitAll(ctx context.Context, count, perEvent int, tx func(i int)
 		}
 		txs, gas = append(txs, t), gas+t.Gas()
 	}
-	if len(txs) == 0 {
-		return nil
+	if err := ctx.Err(); err != nil || len(txs) == 0 {
+		return err
 	}
 	return m.emit(txs)
+}
+
+// signed is a transaction, or why there is none.
+type signed struct {
+	tx  *types.Transaction
+	err error
+}
+
+// signAhead makes so many transactions, in their order, some before they are taken: a signature takes about as
+// long as the rest that a transaction of an event needs. It ends after an error, or with ctx.
+func signAhead(ctx context.Context, count int, tx func(i int) (*types.Transaction, error)) <-chan signed {
+	made := make(chan signed, 256)
+	go func() {
+		defer close(made)
+		for i := range count {
+			t, err := tx(i)
+			select {
+			case made <- signed{t, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return made
 }
 
 // emit makes an event with txs. If an epoch has ended since the last event, the transactions of
