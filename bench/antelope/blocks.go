@@ -17,7 +17,7 @@ import (
 type blocks struct {
 	dir   string
 	chain record.Chain
-	rows  int // megabytes of a table in its state, besides what is usual
+	more  int // room for its state, in MiB, besides what is usual
 
 	// AllChecks has imports check all that a node checks of a block that a peer sent, such as
 	// signatures; without it they trust the blocks of their own folder, as a start does.

@@ -44,6 +44,7 @@ type Shape struct {
 
 const (
 	usualPerBlock = 500
+	usualAccounts = 500_000  // and fewer have room in the usual state
 	accountBytes  = 32 << 10 // of state that an account takes while the chain is made, at most
 	chainFile     = "chain.json"
 	shapeVersion  = 4 // of all that is below, for the name of the folder
@@ -53,6 +54,12 @@ const (
 func (s Shape) StateBytes() int64 {
 	const account, row = 2500, 1_400_000 // bytes of an account, and of a megabyte of rows
 	return account*int64(s.Accounts) + row*int64(s.Rows)
+}
+
+// more is the room that the state needs besides the usual one, in MiB, in any node.
+func (s Shape) more() int {
+	const account = 4 << 10 // bytes, at most
+	return rowRoom*s.Rows + max(0, s.Accounts-usualAccounts)*account>>20
 }
 
 // Network is a chain of a shape, in a folder of made chains.
@@ -76,7 +83,7 @@ func New(cache string, s Shape) *Network {
 			name += fmt.Sprintf("-%s-%d", unusual.what, unusual.got)
 		}
 	}
-	return &Network{blocks: blocks{dir: filepath.Join(cache, name), rows: s.Rows}, shape: s, cache: cache}
+	return &Network{blocks: blocks{dir: filepath.Join(cache, name), more: s.more()}, shape: s, cache: cache}
 }
 
 // traffic chooses transfers between the chain's accounts.

@@ -25,7 +25,7 @@ import (
 	"tarn/internal/freeport"
 )
 
-// stateMB is the room that each node has for its state, but for rows that were asked for.
+// stateMB is the room that each node has for its state, unless a chain needs more.
 const stateMB = 4096
 
 // versionPatience is how long a program may take to say its version: some say it and
@@ -72,7 +72,7 @@ func (b *blocks) newNode(s subjectflag.Subject, dir string) (suite.Node, error) 
 }
 
 // room is how large a node's state may become, in MiB.
-func (b *blocks) room() string { return strconv.Itoa(stateMB + rowRoom*b.rows) }
+func (b *blocks) room() string { return strconv.Itoa(stateMB + b.more) }
 
 // engineOf are the arguments that choose what keeps the state.
 func engineOf(s subjectflag.Subject) (args []string) {
