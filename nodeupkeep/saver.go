@@ -24,7 +24,7 @@ type SaverOptions struct {
 
 // Saver decides when the state of a chain is saved: when what was done since the last
 // checkpoint took as long as a start may take to do it again, when the state has become twice as
-// large, or after an hour. One goroutine at a time may use it, the writer while there is one.
+// large, or when the image is old. One goroutine at a time may use it, the writer while there is one.
 type Saver struct {
 	o      SaverOptions
 	under  store.Checkpoint // under way, or not looked at since its end
@@ -34,9 +34,13 @@ type Saver struct {
 	looked time.Time        // when it was last asked how large the state is
 }
 
-// maxAge is how old an image gets on a chain with so little work that its recovery would take
-// no time for days: the memory of changed pages is given back by then.
-const maxAge = time.Hour
+// How old an image gets on a chain with so little work that its recovery would take no time for days: the memory
+// of changed pages is given back by then. Who lets a recovery take longer than usual wants fewer bytes written, and
+// has images that are older in the same measure: a page that changes all the time is written once an image.
+const (
+	maxAge     = time.Hour // or agePerTime of what recovery may take, if that is more
+	agePerTime = 60
+)
 
 // A state that grows is saved while it does, so that its end does not wait for all of it to be written.
 // What is added is written once, and a state doubles seldom: that adds few bytes.
@@ -54,7 +58,13 @@ func NewSaver(o SaverOptions) *Saver {
 // Begin then.
 func (s *Saver) Due() bool {
 	return s.o.Recovery > 0 &&
-		(s.o.Worked()-s.worked >= s.o.Recovery || time.Since(s.begun) >= maxAge || s.hasDoubled())
+		(s.o.Worked()-s.worked >= s.o.Recovery || s.isOld() || s.hasDoubled())
+}
+
+// isOld tells whether the last checkpoint was begun so long ago that its age alone calls for the next.
+func (s *Saver) isOld() bool {
+	age := time.Since(s.begun)
+	return age >= maxAge && age/agePerTime >= s.o.Recovery
 }
 
 // hasDoubled tells whether the state is twice as large as when the last checkpoint was begun.

@@ -2,6 +2,7 @@ package nodeupkeep
 
 import (
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,10 @@ func TestACheckpointIsDueByTheWorkThatRecoveryWouldBe(t *testing.T) {
 		{"much work", time.Minute, time.Minute, 0, true},
 		{"little work", time.Minute, 59 * time.Second, 50 * time.Minute, false},
 		{"little work, long ago", time.Minute, 0, maxAge, true},
+		{"little work, long ago, and recovery may take less", time.Second, 0, maxAge - 1, false},
+		{"little work, and recovery may take longer", 4 * time.Minute, 0, 4*maxAge - time.Second, false},
+		{"little work, longer ago", 4 * time.Minute, 0, 4 * maxAge, true},
+		{"recovery may take for ever", math.MaxInt64, 0, 100 * maxAge, false},
 		{"never", 0, time.Hour, 2 * maxAge, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -1,15 +1,21 @@
 package page
 
 import (
+	"bytes"
 	"encoding/binary"
 	"flag"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 
 	"tarn/store"
 )
 
-var benchRows = flag.Int("rows", 1_000_000, "rows in the store that is measured")
+var (
+	benchRows   = flag.Int("rows", 1_000_000, "rows in the store that is measured")
+	benchSorted = flag.Bool("sorted", false, "put the rows of BenchmarkCheckpoint in the order of their keys: their pages are full")
+)
 
 func benchKey(buf []byte, i uint64) []byte {
 	buf = buf[:0]
@@ -110,6 +116,57 @@ func BenchmarkRows(b *testing.B) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// BenchmarkCheckpoint measures how many bytes a checkpoint writes for each update, after so many of random rows,
+// and how many a log of the changed rows would have.
+func BenchmarkCheckpoint(b *testing.B) {
+	keys := make([][32]byte, *benchRows)
+	for i := range keys {
+		benchKey(keys[i][:0], uint64(i))
+	}
+	if *benchSorted {
+		slices.SortFunc(keys, func(x, y [32]byte) int { return bytes.Compare(x[:], y[:]) })
+	}
+	const value, headOfRow = 96, 6 // bytes
+	e, t := newRows(b, Options{Mode: MappedPrivate, LimitBytes: 64 << 30, PrivateBytes: 16 << 30})
+	put := func(key []byte, n uint64) {
+		v := binary.LittleEndian.AppendUint64(make([]byte, 0, value), n)[:value]
+		if err := e.Put(t, key, v, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	save := func() float64 {
+		c, err := e.Checkpoint(store.Image{})
+		if err == nil {
+			err = c.Wait()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return float64(e.counters.last.Pages)
+	}
+	for i := range keys {
+		put(keys[i][:], uint64(i))
+	}
+	filled := float64(len(keys)*(value+len(keys[0])+slotSize+2)) / (save() * pageSize)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for _, updates := range []int{60_000, 250_000, 1_000_000, 4_000_000} {
+		b.Run(strconv.Itoa(updates), func(b *testing.B) {
+			changed := make(map[int]struct{}, updates)
+			for b.Loop() {
+				clear(changed)
+				for range updates {
+					i := rng.IntN(len(keys))
+					changed[i] = struct{}{}
+					put(keys[i][:], rng.Uint64())
+				}
+				b.ReportMetric(save()*pageSize/float64(updates), "B/update")
+			}
+			b.ReportMetric(float64(len(changed)*(headOfRow+len(keys[0])+value))/float64(updates), "row-B/update")
+			b.ReportMetric(100*filled, "%full")
 		})
 	}
 }
