@@ -72,6 +72,7 @@ type Options struct {
 	Rating      float64 `json:"rating_terabytes"`      // that the disk may be written, for disk's years
 	AskFor      float64 `json:"ask_seconds"`           // of each loop in rpc
 	AskRate     float64 `json:"ask_rate"`              // questions per second of rpc's open loop
+	Questions   int     `json:"questions,omitempty"`   // different ones; 0: as many as there usually are
 	Peers       int     `json:"peers"`                 // in peer and serve-blocks
 	Subscribers int     `json:"subscribers,omitempty"` // in subscribers
 	Filters     int     `json:"filters,omitempty"`     // in subscribers

@@ -21,9 +21,11 @@ func callsSuite() Suite {
 		Article: "–",
 		Time:    "--ask-for, for each call",
 		Disk:    "the chain",
-		options: func(o *record.Options) []Option { return []Option{connectionsOption(o), askForOption(o)} },
-		needs:   asks,
-		chart:   record.Chart{Metric: rate, Title: "answers per second, each kind of call alone"},
+		options: func(o *record.Options) []Option {
+			return []Option{connectionsOption(o), askForOption(o), questionsOption(o)}
+		},
+		needs: asks,
+		chart: record.Chart{Metric: rate, Title: "answers per second, each kind of call alone"},
 		metrics: func(n Network) []record.Metric {
 			return inParts(list(more(perSecond, rate), of(seconds, half, nearAll, each, client)), n.(Asking).Calls()...)
 		},
@@ -36,7 +38,7 @@ func runCalls(ctx context.Context, l *life, found *findings) error {
 		n := l.network.(Asking)
 		values := parts{}
 		for _, call := range n.Calls() {
-			all, err := n.Questions(ctx, s.URL, l.seed(), call, questions)
+			all, err := l.questions(ctx, n, s.URL, call)
 			if err == nil {
 				err = askOnce(ctx, l.options, s, n.Answered, all, values.of(call))
 			}

@@ -32,7 +32,7 @@ func memorySuite() Suite {
 		Time:    "--ask-for, and seconds",
 		Disk:    "the chain",
 		options: func(o *record.Options) []Option {
-			return []Option{memoryOption(o), connectionsOption(o), askForOption(o), pushOption(o)}
+			return []Option{memoryOption(o), connectionsOption(o), askForOption(o), questionsOption(o), pushOption(o)}
 		},
 		needs:   asks,
 		grouped: true,
@@ -86,9 +86,9 @@ func limitEnds(ctx context.Context, s *server, suite string, found *findings, va
 // askAndSend asks questions for a time, and then sends transfers.
 func askAndSend(ctx context.Context, l *life, s *server, values parts) error {
 	n := l.network.(Asking)
-	all, err := n.Questions(ctx, s.URL, l.seed(), "", questions)
+	all, err := l.questions(ctx, n, s.URL, "")
 	if err != nil {
-		return fmt.Errorf("make questions: %w", err)
+		return err
 	}
 	for _, part := range []struct {
 		name string

@@ -203,6 +203,11 @@ func askRateOption(o *record.Options) Option {
 	return Option{"ask-rate", "requests per second of rpc's second loop, of syncing, and of replicas", &o.AskRate, nil}
 }
 
+func questionsOption(o *record.Options) Option {
+	return Option{"questions", "different requests in rpc, calls, syncing, memory and replicas; 0: 4096", &o.Questions,
+		wrongIf(o.Questions < 0 || o.Questions > questionsMost, "%d requests: from 0 to %d", o.Questions, questionsMost)}
+}
+
 func peersOption(o *record.Options) Option {
 	return Option{"peers", "light peers in peer and serve-blocks", &o.Peers,
 		wrongIf(o.Peers < 1 || o.Peers > peersMost, "%d peers: from 1 to %d", o.Peers, peersMost)}

@@ -50,7 +50,7 @@ func replicasSuite() Suite {
 		Time:    "three times --load-for, twice --ask-for",
 		Disk:    "the chain, twice, and the stream, three times",
 		options: func(o *record.Options) []Option {
-			return []Option{loadOption(o), loadForOption(o), connectionsOption(o), askForOption(o), askRateOption(o)}
+			return []Option{loadOption(o), loadForOption(o), connectionsOption(o), askForOption(o), questionsOption(o), askRateOption(o)}
 		},
 		needs: replicates,
 		chart: record.Chart{Metric: keyOf(publishing, lagHalf), Title: "median time that the replica is behind " +
@@ -125,9 +125,9 @@ func replicaOnce(ctx context.Context, l *life, s, r *server, values parts) error
 	if err := underLoad(ctx, l, s, r, values.of(publishing), nil); err != nil {
 		return fmt.Errorf("%s: %w", publishing, err)
 	}
-	all, err := n.Questions(ctx, r.URL, l.seed(), "", questions)
+	all, err := l.questions(ctx, n, r.URL, "")
 	if err != nil {
-		return fmt.Errorf("make questions: %w", err)
+		return err
 	}
 	v := values.of(askedBeside)
 	if err := underLoad(ctx, l, s, r, v, func(end <-chan struct{}) error {
@@ -147,9 +147,9 @@ func replicaOnce(ctx context.Context, l *life, s, r *server, values parts) error
 		part string
 		of   *server
 	}{{nodeAsked, s}, {replicaAsks, r}} {
-		all, err := n.Questions(ctx, one.of.URL, l.seed(), "", questions)
+		all, err := l.questions(ctx, n, one.of.URL, "")
 		if err != nil {
-			return fmt.Errorf("make questions: %w", err)
+			return err
 		}
 		closed, used, err := one.of.cycle(ctx, l.options, all, n.Answered)
 		if err != nil {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -33,7 +34,7 @@ func rpcSuite() Suite {
 		Time: "twice --ask-for",
 		Disk: "the chain",
 		options: func(o *record.Options) []Option {
-			return []Option{connectionsOption(o), askForOption(o), askRateOption(o)}
+			return []Option{connectionsOption(o), askForOption(o), questionsOption(o), askRateOption(o)}
 		},
 		needs: asks,
 		chart: record.Chart{Metric: rate, Title: "requests answered per second"},
@@ -47,15 +48,27 @@ func rpcSuite() Suite {
 	}
 }
 
-// questions is how many different ones there are.
-const questions = 4096
+// How many different questions there are.
+const (
+	usualQuestions = 4096
+	questionsMost  = 1 << 22
+)
+
+// questions are those of a run, about a call or several.
+func (l *life) questions(ctx context.Context, n Asking, url, call string) ([]load.Request, error) {
+	all, err := n.Questions(ctx, url, l.seed(), call, cmp.Or(l.options.Questions, usualQuestions))
+	if err != nil {
+		return nil, fmt.Errorf("make questions: %w", err)
+	}
+	return all, nil
+}
 
 // answer has a node answer questions, and ends it.
 func answer(ctx context.Context, l *life, s *server, found *findings) error {
 	n, o := l.network.(Asking), l.options
-	all, err := n.Questions(ctx, s.URL, l.seed(), "", questions)
+	all, err := l.questions(ctx, n, s.URL, "")
 	if err != nil {
-		return fmt.Errorf("make questions: %w", err)
+		return err
 	}
 	before, err := s.Now()
 	if err != nil {

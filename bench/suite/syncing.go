@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"tarn/bench/load"
 	"tarn/bench/record"
@@ -27,9 +26,11 @@ func syncingSuite() Suite {
 		Article: "–",
 		Time:    "seconds",
 		Disk:    "the chain, twice",
-		options: func(o *record.Options) []Option { return []Option{sourceOption(o), askRateOption(o)} },
-		needs:   func(n Network) bool { return follows(n) && asks(n) },
-		chart:   record.Chart{Metric: took, Title: "time to get the whole chain while requests are answered"},
+		options: func(o *record.Options) []Option {
+			return []Option{sourceOption(o), askRateOption(o), questionsOption(o)}
+		},
+		needs: func(n Network) bool { return follows(n) && asks(n) },
+		chart: record.Chart{Metric: took, Title: "time to get the whole chain while requests are answered"},
 		metrics: counts(of(seconds, took), more(perSecond, blockRate), of(seconds, processor, source, nearAll, asLong),
 			of(number, failed)),
 		collect: []collector{privateMemory()},
@@ -40,9 +41,9 @@ func syncingSuite() Suite {
 func runSyncing(ctx context.Context, l *life, found *findings) error {
 	return following(ctx, l, Syncing, found, func(s, from *server) (map[string]float64, error) {
 		n := l.network.(Asking)
-		all, err := n.Questions(ctx, s.URL, l.seed(), "", questions)
+		all, err := l.questions(ctx, n, s.URL, "")
 		if err != nil {
-			return nil, fmt.Errorf("make questions: %w", err)
+			return nil, err
 		}
 		var got progress
 		whole, fetched := make(chan struct{}), make(chan error, 1)
