@@ -15,6 +15,7 @@ import (
 	"tarn/antelope/replica"
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/nodeoshttp"
+	"tarn/antelope/ship"
 	"tarn/antelope/tracelog"
 	"tarn/fleet"
 	"tarn/fleet/fleetnode"
@@ -174,20 +175,68 @@ func (m *members) newest() fleet.Point {
 	return head
 }
 
-// answersOf lets replicas' requests be answered by a node's API; none if it has none. They ask for what must reach the
-// chain, and for blocks and traces that are older than they are.
-func answersOf(s *nodeoshttp.Server) stream.Answers {
-	if s == nil {
-		return stream.Answers{}
-	}
-	return stream.Answers{
-		Ask: func(ctx context.Context, path string, body []byte) (int, []byte) {
+// answersOf lets replicas' requests be answered by a node's API and state history, as far as it has them. They ask for
+// what must reach the chain, and for blocks, traces and history that are older than they are.
+func answersOf(s *nodeoshttp.Server, h *ship.History) (a stream.Answers) {
+	if s != nil {
+		a.Ask = func(ctx context.Context, path string, body []byte) (int, []byte) {
 			return s.Answer(ctx, path, string(body), rpc.ChainRW)
-		},
-		Read: func(ctx context.Context, path string, body []byte) (int, []byte) {
-			return s.Answer(httpserver.Asking(ctx, httpserver.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
-		},
+		}
 	}
+	if s == nil && h == nil {
+		return a
+	}
+	a.Read = func(ctx context.Context, path string, body []byte) (int, []byte) {
+		switch {
+		case path == olderHistory:
+			return answerHistory(h, body)
+		case s == nil:
+			return http.StatusNotFound, nil
+		}
+		return s.Answer(httpserver.Asking(ctx, httpserver.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
+	}
+	return a
+}
+
+// olderHistory is what replicas ask for where a client of their state history wants what is older than they are.
+const olderHistory = "/tarn/state_history"
+
+// answerHistory answers for a state history; nil for a node without one.
+func answerHistory(h *ship.History, request []byte) (int, []byte) {
+	if h == nil {
+		return http.StatusNotFound, nil
+	}
+	answer, err := h.AnswerOlder(request)
+	switch {
+	case errors.Is(err, ship.ErrOlderLong):
+		return http.StatusRequestEntityTooLarge, nil
+	case errors.Is(err, ship.ErrOlderMissing):
+		return http.StatusNotFound, nil
+	case errors.Is(err, ship.ErrOlderRequest):
+		return http.StatusBadRequest, nil
+	case err != nil:
+		return http.StatusInternalServerError, nil // what it is, the node's log says
+	}
+	return http.StatusOK, answer
+}
+
+// history has a node of the fleet answer for what is older than this one's state history.
+func (m *members) history(ctx context.Context, request []byte) ([]byte, error) {
+	status, answer, err := m.part.Follower().Read(ctx, olderHistory, request)
+	if err != nil {
+		return nil, err
+	}
+	switch status {
+	case http.StatusOK:
+		return answer, nil
+	case http.StatusServiceUnavailable:
+		return nil, ship.ErrOlderBusy
+	case http.StatusRequestEntityTooLarge:
+		return nil, ship.ErrOlderLong
+	case http.StatusNotFound:
+		return nil, ship.ErrOlderMissing
+	}
+	return nil, fmt.Errorf("the node of the fleet answers with status %d", status)
 }
 
 // behind returns why a replica whose head is of a number is not ready; nil if it is. Any goroutine may ask.

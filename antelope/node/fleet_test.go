@@ -1,7 +1,9 @@
 package node
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/config"
@@ -326,10 +330,50 @@ func answersWhatIsOlder(t *testing.T, n, r *joined) {
 	if _, answer := r.ask("/v1/chain/get_block", `{"block_num_or_id":2}`); strings.Contains(answer, unknown) {
 		t.Error(answer)
 	}
+	const most = 40
+	older, theirs := r.history(2, most), n.history(2, most)
+	for i := range theirs {
+		if !bytes.Equal(older[i], theirs[i]) {
+			t.Errorf("state history: block %d has %d bytes, and %d from the node", i+2, len(older[i]), len(theirs[i]))
+		}
+	}
 	n.stop()
+	if list := r.history(2, most); len(list) > 0 {
+		t.Errorf("without a node, state history has %d older blocks", len(list))
+	}
 	if _, answer := r.ask("/v1/chain/get_block", `{"block_num_or_id":2}`); !strings.Contains(answer, unknown) {
 		t.Errorf("without a node: %s", answer)
 	}
+}
+
+// history is what a client of the state history is sent of blocks, without where the history stands; less if it is
+// ended before.
+func (m *joined) history(start, end uint32) (list [][]byte) {
+	m.t.Helper()
+	at := m.line(`tellHistory +\] start listening on (127\.0\.0\.1:\d+)`)
+	c, _, err := websocket.DefaultDialer.DialContext(m.t.Context(), "ws://"+at, nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer c.Close()
+	if _, _, err := c.ReadMessage(); err != nil {
+		m.t.Fatal(err)
+	}
+	b := []byte{1}
+	for _, n := range []uint32{start, end, end} {
+		b = binary.LittleEndian.AppendUint32(b, n)
+	}
+	if err := c.WriteMessage(websocket.BinaryMessage, append(b, 0, 1, 1, 1, 1)); err != nil {
+		m.t.Fatal(err)
+	}
+	for range end - start {
+		_, b, err := c.ReadMessage()
+		if err != nil {
+			return list
+		}
+		list = append(list, b[1+36+36:])
+	}
+	return list
 }
 
 // head is the number of the newest block.

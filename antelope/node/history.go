@@ -37,6 +37,9 @@ func (n *Node) openHistory() (err error) {
 		}
 	}
 	h.Damaged = n.noteDamage
+	if f := n.o.Fleet; f != nil && f.Replica {
+		h.Older = n.fleet.history
+	}
 	if n.history, err = ship.Open(h.Options); err != nil {
 		return fmt.Errorf("open the state history: %w", err)
 	}

@@ -116,7 +116,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	// The writer comes last to its end: until then the others may ask it.
 	writer := make(chan error, 1)
 	running.Go(func() { writer <- p.Run(ctx) })
-	n.fleet.serve(ctx, p, answersOf(server), running.Go, cancel)
+	n.fleet.serve(ctx, p, answersOf(server, n.history), running.Go, cancel)
 	if network != nil {
 		running.Go(func() {
 			if err := network.Run(ctx); err != nil {

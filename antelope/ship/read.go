@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,13 +16,19 @@ import (
 
 // earliest is the first block of which anything can be had.
 func (h *History) earliest() uint32 {
+	first := h.firstBlock()
+	h.o.Log.Info(fmt.Sprintf("First available block for SHiP %d", first))
+	return first
+}
+
+// firstBlock is earliest, without a word in the log.
+func (h *History) firstBlock() uint32 {
 	first := h.source.Earliest()
 	for _, l := range h.logs() {
 		if begin, _ := l.Range(); begin > 0 {
 			first = min(first, begin)
 		}
 	}
-	h.o.Log.Info(fmt.Sprintf("First available block for SHiP %d", first))
 	return first
 }
 
@@ -114,53 +121,90 @@ func (h *History) status(d due) wire.Status {
 	return s
 }
 
-// send sends a block. What is sent of it is all of one block, even while forks are
+// sending is a block that is being sent. What is sent of it is all of one block, even while forks are
 // switched: what cannot be had of that one is not sent.
-func (h *History) send(out *sender, d due) error {
-	m, err := out.begin()
-	if err != nil {
-		return err
-	}
+type sending struct {
+	*History
+	d    due
+	m    *message
+	x    *recorded // nil if the block is not known
+	from *elder    // what a node has of it; nil for nothing
+}
+
+// send sends a block.
+func (h *History) send(ctx context.Context, out *sender, d due) (err error) {
 	kept := h.recent.get(d.num)
-	x := kept
-	if kept != nil && h.shelf.hold(kept) {
-		defer h.shelf.letGo(kept)
-	} else if x, err = h.nameBlock(d.num, kept); err != nil {
+	s := sending{History: h, d: d, x: kept}
+	if kept == nil && h.older != nil {
+		if s.from, err = h.older.elder(ctx, &out.window, d); err != nil {
+			return err
+		}
+	}
+	if s.m, err = out.begin(); err != nil {
 		return err
 	}
+	switch {
+	case s.from != nil:
+		s.x = s.from.name()
+	case kept != nil && h.shelf.hold(kept):
+		defer h.shelf.letGo(kept)
+	default:
+		if s.x, err = h.nameBlock(d.num, kept); err != nil {
+			return err
+		}
+	}
+	if err := s.head(kept == nil); err != nil {
+		return err
+	}
+	s.prefetch()
+	for kind := range wire.Kinds {
+		switch {
+		case kind == wire.KindFinality && !d.request.V1:
+			continue
+		case s.from != nil && s.from.want[kind]:
+			err = s.from.send(ctx, s.m, kind)
+		default:
+			err = s.kind(kind)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.m.end()
+}
+
+// head sends which block it is. prev tells that the one before it is known.
+func (s *sending) head(prev bool) error {
+	d, x := s.d, s.x
 	head := wire.BlockHead{V1: d.request.V1, Head: d.at.head, Irreversible: d.at.irreversible}
 	if x != nil {
 		head.This = &x.Position
 		if x.Num == d.at.head.Num { // which may have been replaced since
 			head.Head = x.Position
 		}
-		known := kept == nil
-		if !known { // as nodeos: only what it can look up
-			_, known = h.id(d.num - 1)
+		if !prev { // as nodeos: only what it can look up
+			_, prev = s.id(d.num - 1)
 		}
-		if known && !x.prev.IsZero() {
+		if prev && !x.prev.IsZero() {
 			head.Prev = &wire.Position{Num: d.num - 1, ID: x.prev}
 		}
 	}
-	if _, err := m.Write(head.Append(nil)); err != nil {
-		return err
+	_, err := s.m.Write(head.Append(nil))
+	return err
+}
+
+// kind sends what is here of a kind.
+func (s *sending) kind(kind int) error {
+	x, q := s.x, s.d.request
+	switch kind {
+	case wire.KindBlock:
+		return s.block(q.Block)
+	case wire.KindTraces:
+		return s.entry(s.traces, q.Traces, func() []byte { return x.traces })
+	case wire.KindDeltas:
+		return s.entry(s.state, q.Deltas, func() []byte { return x.deltas })
 	}
-	h.prefetch(d)
-	if err := h.sendBlock(m, x, d.request.Block); err != nil {
-		return err
-	}
-	if err := h.sendEntry(m, x, h.traces, d.request.Traces, func() []byte { return x.traces }); err != nil {
-		return err
-	}
-	if err := h.sendEntry(m, x, h.state, d.request.Deltas, func() []byte { return x.deltas }); err != nil {
-		return err
-	}
-	if d.request.V1 {
-		if err := h.sendEntry(m, x, h.finality, d.request.Finality, func() []byte { return x.finality }); err != nil {
-			return err
-		}
-	}
-	return m.end()
+	return s.entry(s.finality, q.Finality, func() []byte { return x.finality })
 }
 
 // nameBlock is a block with nothing but its names; kept is the one that memory has, if it does.
@@ -197,46 +241,49 @@ func (h *History) sureID(num uint32) (types.Checksum256, bool, error) {
 const aheadBlocks = 2
 
 // prefetch unpacks the blocks after the one that is being sent, if they have to be read.
-func (h *History) prefetch(d due) {
-	for num := d.num + 1; num <= d.num+aheadBlocks && num < d.request.End && h.recent.get(num) == nil; num++ {
-		if h.traces != nil && d.request.Traces {
-			h.shelf.prefetch(h.traces, num)
+func (s *sending) prefetch() {
+	q := s.d.request
+	for num := s.d.num + 1; num <= s.d.num+aheadBlocks && num < q.End && s.recent.get(num) == nil; num++ {
+		if s.traces != nil && q.Traces {
+			s.shelf.prefetch(s.traces, num)
 		}
-		if h.state != nil && d.request.Deltas {
-			h.shelf.prefetch(h.state, num)
+		if s.state != nil && q.Deltas {
+			s.shelf.prefetch(s.state, num)
 		}
-		if h.finality != nil && d.request.Finality {
-			h.shelf.prefetch(h.finality, num)
+		if s.finality != nil && q.Finality {
+			s.shelf.prefetch(s.finality, num)
 		}
 	}
 }
 
-func (h *History) sendBlock(m *message, x *recorded, asked bool) error {
+// block sends the block itself.
+func (s *sending) block(asked bool) error {
+	x := s.x
 	if x == nil || !asked {
-		return m.nothing()
+		return s.m.nothing()
 	}
 	if x.block != nil {
-		return m.bytes(x.block)
+		return s.m.bytes(x.block)
 	}
 	at := 0
 	for first := true; ; first = false {
-		b, whole, err := h.blockFrom(m, x, at)
+		b, whole, err := s.blockFrom(at)
 		switch {
 		case err != nil:
 			return err
 		case b == nil && first:
-			return m.nothing()
+			return s.m.nothing()
 		case b == nil:
 			return fmt.Errorf("block %d was replaced while it was sent: %w", x.Num, shiplog.ErrNotFound)
 		case b.held > 0:
-			defer h.shelf.unreserve(b.held)
-			return m.bytes(b.piece)
+			defer s.shelf.unreserve(b.held)
+			return s.m.bytes(b.piece)
 		case first:
-			if _, err := m.Write(wire.AppendLength(nil, uint64(whole))); err != nil {
+			if _, err := s.m.Write(wire.AppendLength(nil, uint64(whole))); err != nil {
 				return err
 			}
 		}
-		if _, err := m.Write(b.piece); err != nil {
+		if _, err := s.m.Write(b.piece); err != nil {
 			return err
 		}
 		if at += len(b.piece); at >= whole {
@@ -253,56 +300,56 @@ type part struct {
 
 // blockFrom reads a block, and copies a piece of it from a position on if there is no room
 // for all of it: who takes it slowly holds no more. It is nil if there is no such block.
-func (h *History) blockFrom(m *message, x *recorded, at int) (*part, int, error) {
-	h.shelf.work <- struct{}{}
-	defer func() { <-h.shelf.work }()
-	b, err := h.source.Block(x.Num, x.ID)
+func (s *sending) blockFrom(at int) (*part, int, error) {
+	s.shelf.work <- struct{}{}
+	defer func() { <-s.shelf.work }()
+	b, err := s.source.Block(s.x.Num, s.x.ID)
 	if err != nil || b == nil {
 		return nil, 0, err
 	}
-	if at == 0 && h.shelf.reserve(int64(len(b))) {
+	if at == 0 && s.shelf.reserve(int64(len(b))) {
 		return &part{b, int64(len(b))}, len(b), nil
 	}
 	if at > len(b) {
 		return nil, 0, nil
 	}
-	return &part{piece: m.room()[:copy(m.room(), b[at:])]}, len(b), nil
+	return &part{piece: s.m.room()[:copy(s.m.room(), b[at:])]}, len(b), nil
 }
 
-// sendEntry sends what a log has of a block, from memory if it is there.
-func (h *History) sendEntry(m *message, x *recorded, l *shiplog.Log, asked bool, kept func() []byte) error {
-	if x == nil || l == nil || !asked {
-		return m.nothing()
+// entry sends what a log has of the block, from memory if it is there.
+func (s *sending) entry(l *shiplog.Log, asked bool, kept func() []byte) error {
+	if s.x == nil || l == nil || !asked {
+		return s.m.nothing()
 	}
 	if b := kept(); b != nil {
-		return m.bytes(b)
+		return s.m.bytes(b)
 	}
-	if y := h.shelf.get(l, x.Num); y != nil {
-		defer h.shelf.release(y)
-		if y.id == x.ID {
-			return m.bytes(y.b)
+	if y := s.shelf.get(l, s.x.Num); y != nil {
+		defer s.shelf.release(y)
+		if y.id == s.x.ID {
+			return s.m.bytes(y.b)
 		}
 	}
-	return h.streamEntry(m, x, l)
+	return s.streamEntry(l)
 }
 
-// streamEntry sends what a log has of a block as it is unpacked.
-func (h *History) streamEntry(m *message, x *recorded, l *shiplog.Log) error {
-	e, err := l.Read(x.Num)
+// streamEntry sends what a log has of the block as it is unpacked.
+func (s *sending) streamEntry(l *shiplog.Log) error {
+	e, err := l.Read(s.x.Num)
 	if errors.Is(err, shiplog.ErrNotFound) {
-		return m.nothing()
+		return s.m.nothing()
 	}
 	if err != nil {
 		return err
 	}
-	if e.ID != x.ID {
-		if err := h.otherwise(l, e, x); errors.Is(err, shiplog.ErrNotFound) {
-			return errors.Join(e.Close(), m.nothing())
+	if e.ID != s.x.ID {
+		if err := s.otherwise(l, e, s.x); errors.Is(err, shiplog.ErrNotFound) {
+			return errors.Join(e.Close(), s.m.nothing())
 		} else if err != nil {
 			return errors.Join(err, e.Close())
 		}
 	}
-	return errors.Join(h.stream(m, x, l, e), e.Close())
+	return errors.Join(s.stream(l, e), e.Close())
 }
 
 // otherwise says why an entry has another id than its block: forks are being switched, which is
@@ -320,27 +367,27 @@ func (h *History) otherwise(l *shiplog.Log, e *shiplog.Entry, x *recorded) error
 
 // stream sends an entry piece by piece. One of an old log does not say how long it is, and
 // is unpacked once more for that.
-func (h *History) stream(m *message, x *recorded, l *shiplog.Log, e *shiplog.Entry) (err error) {
+func (s *sending) stream(l *shiplog.Log, e *shiplog.Entry) (err error) {
 	length := e.Length
 	if length < 0 {
-		if length, err = h.measure(l, x); err != nil {
+		if length, err = s.measure(l, s.x); err != nil {
 			return err
 		}
 	}
-	if _, err := m.Write(wire.AppendLength(nil, uint64(length))); err != nil {
+	if _, err := s.m.Write(wire.AppendLength(nil, uint64(length))); err != nil {
 		return err
 	}
 	var done int64
 	for err == nil {
-		h.shelf.work <- struct{}{}
+		s.shelf.work <- struct{}{}
 		var n int
-		n, err = io.ReadFull(e, m.room())
-		<-h.shelf.work
+		n, err = io.ReadFull(e, s.m.room())
+		<-s.shelf.work
 		if done += int64(n); done > length {
 			break
 		}
 		if n > 0 {
-			if _, err := m.Write(m.room()[:n]); err != nil {
+			if _, err := s.m.Write(s.m.room()[:n]); err != nil {
 				return err
 			}
 		}

@@ -195,8 +195,10 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.o.Log.Info(fmt.Sprintf("incoming connection from %s", r.RemoteAddr))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go func() { cancel(s.listen(x, c, client)) }()
-	err = s.talk(ctx, x, &sender{c: c, limits: &s.o.Limits, bytes: &s.counts.bytes})
+	go func() { cancel(s.listen(ctx, x, c, client)) }()
+	out := &sender{c: c, limits: &s.o.Limits, bytes: &s.counts.bytes}
+	defer out.window.drop(s.h.shelf)
+	err = s.talk(ctx, x, out)
 	s.h.o.Damaged(err)
 	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr),
 		"reason", errors.Join(err, context.Cause(ctx)))
@@ -205,7 +207,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 var errTooMany = errors.New("it asks for more than it takes")
 
 // listen takes requests until the connection ends.
-func (s *Server) listen(x *session, c *websocket.Conn, of httpserver.Client) error {
+func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of httpserver.Client) error {
 	c.SetReadLimit(s.o.Limits.RequestBytes)
 	requests := ration{s.requests, of, s.o.Limits.FreeRequest}
 	var held int64 // by what the last request for blocks lists
@@ -225,15 +227,41 @@ func (s *Server) listen(x *session, c *websocket.Conn, of httpserver.Client) err
 			requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
 		}
-		if !x.asked(q, s.h.has) {
+		known, err := s.reach(ctx, x, q.Blocks)
+		if err == nil && !x.asked(q, known) {
+			err = errTooMany
+		}
+		if err != nil {
 			requests.giveBack(taken)
-			return errTooMany
+			return err
 		}
 		if q.Blocks != nil { // its list is about as long as it was
 			taken, held = held, taken
 		}
 		requests.giveBack(taken)
 	}
+}
+
+// reach looks up what a request for blocks needs of a node, if one has what is older, and tells who knows a block.
+func (s *Server) reach(ctx context.Context, x *session, q *wire.BlocksRequest) (func(wire.Position) bool, error) {
+	if q == nil || s.h.older == nil {
+		return s.h.has, nil
+	}
+	b, err := s.h.older.reach(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("a request from block %d on: %w", q.Start, err)
+	}
+	x.reach(b.begin, b.ids)
+	return b.has, nil
+}
+
+// status is what there is, here and on nodes.
+func (s *Server) status(ctx context.Context, d due) wire.Status {
+	here := s.h.status(d)
+	if s.h.older == nil {
+		return here
+	}
+	return s.h.older.status(ctx, here)
 }
 
 // talk sends what is due.
@@ -252,11 +280,11 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 			}
 			continue
 		case d.status:
-			if err := out.status(s.h.status(d)); err != nil {
+			if err := out.status(s.status(ctx, d)); err != nil {
 				return err
 			}
 		default:
-			if err := s.h.send(out, d); err != nil {
+			if err := s.h.send(ctx, out, d); err != nil {
 				return err
 			}
 			s.counts.blocks.Add(1)
@@ -273,6 +301,7 @@ type sender struct {
 	limits *Limits
 	bytes  *atomic.Uint64 // that all senders have sent
 	room   []byte
+	window window // of a node's older blocks
 }
 
 func (o *sender) text(b []byte) error {

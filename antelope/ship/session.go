@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"tarn/antelope/ship/wire"
+	"tarn/antelope/types"
 )
 
 // session is what one client has asked for and has been sent. What comes from the client
@@ -13,14 +14,15 @@ type session struct {
 	version      wire.Version // that it speaks, from its first frame on
 	mostStatuses int          // that were asked for and not taken
 
-	first uint32        // block of all that there is; it does not follow what is let go
-	wake  chan struct{} // something has changed; it has room for one
+	wake chan struct{} // something has changed; it has room for one
 
 	mu       sync.Mutex
-	at       tip                  // where the history stands
-	news     uint32               // first head that it has not answered yet; the one after the head if there is none
-	statuses []wire.StatusRequest // that were asked for and not taken, oldest first
-	request  *wire.BlocksRequest  // nil until the client has asked
+	first    uint32                       // block of all that there is; it does not follow what is let go
+	older    map[uint32]types.Checksum256 // ids of blocks from before the history, that the client named
+	at       tip                          // where the history stands
+	news     uint32                       // first head that it has not answered yet; the one after the head if there is none
+	statuses []wire.StatusRequest         // that were asked for and not taken, oldest first
+	request  *wire.BlocksRequest          // nil until the client has asked
 	credits  uint32
 	next     uint32 // block to send
 	have     []wire.Position
@@ -72,6 +74,13 @@ func (s *session) asked(q wire.Request, known func(wire.Position) bool) bool {
 	return true
 }
 
+// reach tells that a node has blocks from a number on, and ids of older ones that a request names.
+func (s *session) reach(first uint32, ids map[uint32]types.Checksum256) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.first, s.older = min(s.first, first), ids
+}
+
 // begin replaces what was asked before. The stream begins with the lowest block that the
 // client has and we have otherwise, if that is below the one that it asks for. In Leap it does not
 // begin before the first block that there is, and leaves out blocks that the client has; Spring does
@@ -82,10 +91,11 @@ func (s *session) asked(q wire.Request, known func(wire.Position) bool) bool {
 func (s *session) begin(q *wire.BlocksRequest, known func(wire.Position) bool) {
 	s.mu.Lock()
 	s.lowest = math.MaxUint32
+	first := s.first
 	s.mu.Unlock()
 	next, start, have := q.Start, q.Start, []wire.Position(nil)
 	if s.version == wire.Leap {
-		next, have = max(q.Start, s.first), q.Have
+		next, have = max(q.Start, first), q.Have
 	}
 	for _, p := range q.Have {
 		if p.Num < start && !known(p) {
@@ -178,8 +188,12 @@ func (s *session) pick(c names, at tip) (due, bool) {
 	if len(s.have) > 0 && s.have[0].Num == num {
 		p := s.have[0]
 		s.have = s.have[1:]
+		older, isOlder := s.older[num]
 		s.mu.Unlock()
-		ours, ok := c.position(num)
+		ours, ok := wire.Position{Num: num, ID: older}, true
+		if !isOlder {
+			ours, ok = c.position(num)
+		}
 		s.mu.Lock()
 		// What has changed meanwhile is looked at again.
 		if ok && ours == p || s.request != request || s.next != num+1 {

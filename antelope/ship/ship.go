@@ -21,6 +21,7 @@ package ship
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,10 @@ type Options struct {
 	// Damaged is told the errors of clients' requests, and tells whether one is of a log that is
 	// damaged; nil for nobody. Any goroutine calls it.
 	Damaged func(error) bool
-	Log     *slog.Logger
+	// Older has a node of the fleet answer a request ([History.AnswerOlder]) for what is older than the history of a
+	// replica; nil for none. An error that wraps [ErrOlderBusy] has it asked again. Any goroutine calls it.
+	Older func(ctx context.Context, request []byte) (answer []byte, err error)
+	Log   *slog.Logger
 }
 
 // Names of the logs' files.
@@ -80,6 +84,7 @@ type History struct {
 	recent                  *recent
 	shelf                   *shelf
 	source                  Source
+	older                   *older // nil for nobody
 
 	mu       sync.Mutex
 	now      tip
@@ -146,6 +151,7 @@ func Open(o Options) (*History, error) {
 		o.Damaged = func(error) bool { return false }
 	}
 	h := &History{o: o, recent: newRecent(o.RecentBytes), shelf: newShelf(o.RecentBytes)}
+	h.older = newOlder(h, o.Older)
 	var err error
 	open := func(name string) *shiplog.Log {
 		if err != nil {

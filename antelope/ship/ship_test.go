@@ -30,6 +30,8 @@ type node struct {
 	history *ship.History
 	server  *ship.Server
 	ids     sync.Map // of blocks, by number
+	packed  sync.Map // blocks of its block log, by id
+	from    uint32   // first block of that; 0 for a chain without one
 	broken  error    // that the history ends with
 	over    bool     // it has ended
 	dir     string   // of the history
@@ -39,7 +41,7 @@ func (n *node) View() (*state.View, error) { return n.Chain.View() }
 
 func (n *node) ChainID() types.Checksum256 { return n.Chain.ID() }
 
-func (n *node) Earliest() uint32 { return 1 }
+func (n *node) Earliest() uint32 { return max(1, n.from) }
 
 func (n *node) Irreversible() (uint32, types.Checksum256) {
 	if root := n.Chain.Fork().Root(); root != nil {
@@ -51,6 +53,9 @@ func (n *node) Irreversible() (uint32, types.Checksum256) {
 func (n *node) Block(_ uint32, id types.Checksum256) ([]byte, error) {
 	if b := n.Chain.Fork().Block(id); b != nil && b.Block != nil {
 		return b.Block.Append(nil), nil
+	}
+	if b, ok := n.packed.Load(id); ok && n.from > 0 {
+		return b.([]byte), nil
 	}
 	return nil, nil
 }
@@ -87,13 +92,19 @@ func start(t *testing.T, o ship.Options, server ship.ServerOptions) *node {
 // serve serves the history of a chain, in o.Dir, from its head on.
 func serve(t *testing.T, m *chaintest.Maker, o ship.Options, server ship.ServerOptions) *node {
 	t.Helper()
+	return serveFrom(t, m, o, server, 0)
+}
+
+// serveFrom is serve for a chain with a block log that begins with a block.
+func serveFrom(t *testing.T, m *chaintest.Maker, o ship.Options, server ship.ServerOptions, from uint32) *node {
+	t.Helper()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	n := &node{Maker: m, t: t, dir: o.Dir}
+	n := &node{Maker: m, t: t, dir: o.Dir, from: from}
 	o.Traces, o.State = true, true
 	var err error
 	n.history, err = ship.Open(o)
@@ -102,6 +113,7 @@ func serve(t *testing.T, m *chaintest.Maker, o ship.Options, server ship.ServerO
 	n.ids.Store(n.Chain.Head().BlockNum, n.Chain.Head().ID)
 	n.Chain.Subscribe(chain.Hooks{Record: func(x *chain.Executed) error {
 		n.ids.Store(x.Block.BlockNum, x.Block.ID)
+		n.packed.Store(x.Block.ID, x.Block.Block.Append(nil))
 		return nil
 	}})
 	n.Chain.Subscribe(n.history.Hooks(n))

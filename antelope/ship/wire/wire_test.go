@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"tarn/antelope/chain"
@@ -170,6 +171,24 @@ func FuzzRequest(f *testing.F) {
 		}
 		if err == nil && q.Status == nil && q.Blocks == nil && q.Ack == nil {
 			t.Error("nothing is asked")
+		}
+	})
+}
+
+// FuzzOlder: what a replica or a node sends is taken, and is the same when it is packed again, or is an error.
+func FuzzOlder(f *testing.F) {
+	f.Add(new(wire.OlderRequest{IDs: []uint32{1, 2}, Start: 3, End: 4, Offset: 5, Most: 6}).Append(nil))
+	f.Add(new(wire.Older{First: 1, IDs: []wire.Position{{Num: 2}}, Blocks: []wire.OlderBlock{{Data: []byte{1}}}}).Append(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if q, err := wire.DecodeOlderRequest(b); err == nil {
+			if again, err := wire.DecodeOlderRequest(q.Append(nil)); err != nil || !reflect.DeepEqual(q, again) {
+				t.Errorf("%+v becomes %+v, %v", q, again, err)
+			}
+		}
+		if a, err := wire.DecodeOlder(b); err == nil {
+			if again, err := wire.DecodeOlder(a.Append(nil)); err != nil || !reflect.DeepEqual(a, again) {
+				t.Errorf("%+v becomes %+v, %v", a, again, err)
+			}
 		}
 	})
 }

@@ -1,0 +1,235 @@
+package ship
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"tarn/antelope/ship/shiplog"
+	"tarn/antelope/ship/wire"
+)
+
+// What a node answers replicas, whose clients want blocks from before the replica. Its answers are of irreversible
+// blocks, so that no two of them are of two branches.
+
+// ErrOlderRequest says that a replica asks for what no replica asks for.
+var ErrOlderRequest = errors.New("it is no request of a replica for its clients")
+
+// ErrOlderMissing says that a node does not have what is asked for, which another one of its fleet may have.
+var ErrOlderMissing = errors.New("the node of the fleet does not have it")
+
+// ErrOlderLong says that there is more of a block than is passed on to replicas.
+var ErrOlderLong = fmt.Errorf("there are more than %d MiB of the block, which are not passed on: ask a node", olderBlock>>20)
+
+// AnswerOlder answers a request of a replica for its clients: [wire.OlderRequest], [wire.Older]. An error wraps
+// ErrOlderRequest, ErrOlderMissing or ErrOlderLong, or says what could not be read. Any goroutine may call it.
+func (h *History) AnswerOlder(request []byte) ([]byte, error) {
+	q, err := wire.DecodeOlderRequest(request)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrOlderRequest, err)
+	}
+	if len(q.IDs) > olderIDs || q.Most > olderPiece {
+		return nil, fmt.Errorf("%w: %d ids, %d bytes", ErrOlderRequest, len(q.IDs), q.Most)
+	}
+	a := answer{History: h, q: q, left: int64(max(q.Most, 1)), last: h.at().irreversible.Num}
+	err = a.make()
+	h.o.Damaged(err)
+	if err != nil {
+		return nil, err
+	}
+	return a.Append(nil), nil
+}
+
+// make answers the request.
+func (a *answer) make() error {
+	q := &a.q
+	a.First = a.firstBlock()
+	for kind, l := range a.logOf() {
+		if l != nil {
+			a.Begins[kind], _ = l.Range()
+		}
+	}
+	if err := a.ids(); err != nil {
+		return err
+	}
+	for num := q.Start; num < q.End && a.left > 0 && len(a.Blocks) < olderBlocks; num++ {
+		err := a.block(num)
+		if err != nil && num > q.Start { // who asks for it next is told
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("block %d for a replica's client: %w", num, err)
+		}
+	}
+	return nil
+}
+
+// logOf are the logs that are kept, by kind.
+func (h *History) logOf() [wire.Kinds]*shiplog.Log {
+	return [...]*shiplog.Log{wire.KindTraces: h.traces, wire.KindDeltas: h.state, wire.KindFinality: h.finality}
+}
+
+// answer is one that is being made.
+type answer struct {
+	*History
+	wire.Older
+	q    wire.OlderRequest
+	last uint32 // irreversible block
+	left int64  // bytes of data that it may still take
+}
+
+func (a *answer) ids() error {
+	for _, num := range a.q.IDs {
+		if num > a.last {
+			continue
+		}
+		id, ok, err := a.sureID(num)
+		if err != nil {
+			return fmt.Errorf("the id of block %d: %w", num, err)
+		}
+		if ok {
+			a.IDs = append(a.IDs, wire.Position{Num: num, ID: id})
+		}
+	}
+	return nil
+}
+
+// block adds a block with as much of its data as there is room for; none but the first is added in part.
+func (a *answer) block(num uint32) error {
+	from := int64(0)
+	if first := num == a.q.Start; first {
+		from = int64(min(a.q.Offset, olderBlock))
+	}
+	if !a.keeps(num) {
+		return ErrOlderMissing
+	}
+	x, err := a.nameBlock(num, a.recent.get(num))
+	if err != nil {
+		return err
+	}
+	if x == nil {
+		return ErrOlderMissing
+	}
+	b := wire.OlderBlock{Position: x.Position, Prev: x.prev, Lengths: [wire.Kinds]int64{-1, -1, -1, -1}}
+	p := portion{History: a.History, x: x, skip: from, room: a.left}
+	for kind, want := range a.q.Want {
+		if !want {
+			continue
+		}
+		if b.Lengths[kind], err = p.add(kind); err != nil {
+			return err
+		}
+	}
+	b.Data = p.data
+	switch whole := b.Length(); {
+	case whole > olderBlock:
+		return ErrOlderLong
+	case len(a.Blocks) > 0 && int64(len(b.Data)) < whole:
+		a.left = 0
+		return nil
+	}
+	a.left -= int64(len(b.Data)) + olderHead
+	a.Blocks = append(a.Blocks, b)
+	return nil
+}
+
+// keeps tells whether a block is irreversible, and each log has it that is asked for it.
+func (a *answer) keeps(num uint32) bool {
+	if num > a.last || a.q.Want[wire.KindBlock] && num < a.source.Earliest() {
+		return false
+	}
+	for kind, l := range a.logOf() {
+		if !a.q.Want[kind] || kind == wire.KindBlock {
+			continue
+		}
+		if l == nil {
+			return false
+		}
+		if begin, end := l.Range(); num < begin || num >= end {
+			return false
+		}
+	}
+	return true
+}
+
+// portion gathers a part of what there is of a block: room bytes at most, after skip bytes.
+type portion struct {
+	*History
+	x          *recorded
+	data       []byte
+	skip, room int64
+}
+
+// add adds what there is of a kind, and returns how long all of that is; -1 if there is nothing.
+func (p *portion) add(kind int) (int64, error) {
+	if kind == wire.KindBlock {
+		p.shelf.work <- struct{}{}
+		defer func() { <-p.shelf.work }()
+		b, err := p.source.Block(p.x.Num, p.x.ID)
+		if b == nil || err != nil {
+			return -1, err
+		}
+		return p.take(b), nil
+	}
+	l := p.logOf()[kind]
+	if l == nil {
+		return -1, nil
+	}
+	if y := p.shelf.get(l, p.x.Num); y != nil {
+		defer p.shelf.release(y)
+		if y.id == p.x.ID {
+			return p.take(y.b), nil
+		}
+	}
+	return p.read(l)
+}
+
+// take adds what the portion may have of bytes, and returns how many they are.
+func (p *portion) take(b []byte) int64 {
+	whole := int64(len(b))
+	b = b[min(p.skip, whole):]
+	p.skip -= min(p.skip, whole)
+	b = b[:min(int64(len(b)), p.room-int64(len(p.data)))]
+	p.data = append(p.data, b...)
+	return whole
+}
+
+// read is take for an entry that memory does not have.
+func (p *portion) read(l *shiplog.Log) (length int64, err error) {
+	e, err := l.Read(p.x.Num)
+	if errors.Is(err, shiplog.ErrNotFound) {
+		return -1, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	if e.ID != p.x.ID {
+		if err := p.otherwise(l, e, p.x); errors.Is(err, shiplog.ErrNotFound) {
+			return -1, nil
+		} else if err != nil {
+			return 0, err
+		}
+	}
+	if length = e.Length; length < 0 {
+		if length, err = p.measure(l, p.x); err != nil {
+			return 0, err
+		}
+	}
+	if length > olderBlock {
+		return length, nil
+	}
+	p.shelf.work <- struct{}{}
+	defer func() { <-p.shelf.work }()
+	skip := min(p.skip, length)
+	if _, err := io.CopyN(io.Discard, e, skip); err != nil {
+		return 0, err
+	}
+	p.skip -= skip
+	n, at := min(length-skip, p.room-int64(len(p.data))), len(p.data)
+	p.data = append(p.data, make([]byte, n)...)
+	if _, err := io.ReadFull(e, p.data[at:]); err != nil {
+		return 0, fmt.Errorf("%s: offset %d: %w", e.Path, e.Offset, errors.Join(err, shiplog.ErrCorrupt))
+	}
+	return length, nil
+}

@@ -1,0 +1,298 @@
+package ship_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
+	"tarn/antelope/ship"
+	"tarn/antelope/ship/wire"
+	"tarn/antelope/types"
+)
+
+// pair is a node with the history of a chain from its genesis on, and a replica whose history begins with a later block
+// of the same chain, and which asks the node for what is older.
+type pair struct {
+	node, replica *node
+	asked         atomic.Int64
+	fails         atomic.Pointer[error] // what the replica is told instead of an answer
+}
+
+func (p *pair) ask(_ context.Context, request []byte) ([]byte, error) {
+	p.asked.Add(1)
+	if err := p.fails.Load(); err != nil {
+		return nil, *err
+	}
+	return p.node.history.AnswerOlder(request)
+}
+
+// pairOf begins the replica's history with a block.
+func pairOf(t *testing.T, blocks []*types.SignedBlock, g *types.Genesis, begin uint32, o ship.Options) *pair {
+	t.Helper()
+	p := new(pair)
+	o.Finality = true
+	of := func(older func(context.Context, []byte) ([]byte, error)) ship.Options {
+		o := o
+		o.Dir, o.Older = t.TempDir(), older
+		return o
+	}
+	p.node = serveFrom(t, begun(t, volatile(t), g), of(nil), listening(), 1)
+	st := volatile(t)
+	before := &node{t: t, Maker: begun(t, st, g)}
+	if err := before.Chain.Resume(t.Context(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range blocks {
+		p.node.push(b)
+		if b.BlockNum() <= begin {
+			before.push(b)
+		}
+	}
+	p.node.sync()
+	if err := before.Chain.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m := begun(t, st, g)
+	p.replica = serveFrom(t, m, of(p.ask), listening(), m.Chain.Head().BlockNum+1)
+	for _, b := range blocks {
+		if b.BlockNum() > p.replica.Chain.Head().BlockNum {
+			p.replica.push(b)
+		}
+	}
+	p.replica.sync()
+	return p
+}
+
+// savanna is a pair on a chain that goes over to Savanna's rules.
+func savanna(t *testing.T, o ship.Options) *pair {
+	t.Helper()
+	var blocks []*types.SignedBlock
+	for _, x := range springBlocks(t) {
+		blocks = append(blocks, x.block)
+	}
+	o.Spring = true
+	return pairOf(t, blocks, springGenesis(t), 20, o)
+}
+
+// heavyBlock is the one of heavy of which there is much.
+const heavyBlock = 5
+
+// heavy is a pair on a chain with a block of which there are so many bytes of each kind, and more.
+func heavy(t *testing.T, size int, o ship.Options) *pair {
+	t.Helper()
+	m, err := chaintest.New(volatile(t), chain.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Chain.Close()
+	if err := m.Chain.Resume(t.Context(), nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	var blocks []*types.SignedBlock
+	for num := uint32(2); num < 20; num++ {
+		var actions []types.Action
+		if num == heavyBlock {
+			actions = append(actions, chaintest.SetABI(types.N("eosio"), bytes.Repeat([]byte{1, 2, 3, 4}, size/4)))
+		}
+		b, err := m.Block(actions...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, b)
+	}
+	return pairOf(t, blocks, &m.Genesis, 10, o)
+}
+
+// ask asks for blocks with all that there is of them, as the first message's version does.
+func (n *node) askAll(start, end uint32, have ...wire.Position) *client {
+	n.t.Helper()
+	c, frame := n.connect(0)
+	b := []byte{3}
+	if len(frame) == leapABIBytes {
+		b[0] = 1
+	}
+	for _, x := range []uint32{start, end, end - start} {
+		b = binary.LittleEndian.AppendUint32(b, x)
+	}
+	b = append(b, byte(len(have)))
+	for _, p := range have {
+		b = append(binary.LittleEndian.AppendUint32(b, p.Num), p.ID[:]...)
+	}
+	b = append(b, 0, 1, 1, 1)
+	if frame := len(frame); frame != leapABIBytes {
+		b = append(b, 1)
+	}
+	c.send(b...)
+	return c
+}
+
+// blocksOf are the messages about blocks, without where the history stands.
+func (n *node) blocksOf(start, end uint32, have ...wire.Position) (list [][]byte) {
+	n.t.Helper()
+	c := n.askAll(start, end, have...)
+	for range int(end-start) - len(have) {
+		list = append(list, c.read()[1+36+36:])
+	}
+	return list
+}
+
+// compare demands of a replica the node's blocks from several on.
+func (p *pair) compare(t *testing.T, starts ...uint32) {
+	t.Helper()
+	head := p.node.Chain.Head().BlockNum
+	for _, start := range starts {
+		asked := p.asked.Load()
+		want, got := p.node.blocksOf(start, head+1), p.replica.blocksOf(start, head+1)
+		for i := range want {
+			if !bytes.Equal(want[i], got[i]) {
+				t.Errorf("from %d on, block %d has %d bytes, and %d from the node", start, start+uint32(i), len(got[i]),
+					len(want[i]))
+			}
+		}
+		if start < 10 && p.asked.Load() == asked {
+			t.Errorf("from %d on, the node was not asked", start)
+		}
+	}
+}
+
+// Clients of a replica get the node's blocks from before the replica, to the byte, in one go with its own, with and
+// without room in memory.
+func TestAReplicaAsksForWhatIsOlder(t *testing.T) {
+	for name, room := range map[string]int64{"room": 0, "no room": 1} {
+		t.Run(name, func(t *testing.T) {
+			savanna(t, ship.Options{RecentBytes: room}).compare(t, 1, 2, 10, 19, 20, 21, 22)
+		})
+		t.Run(name+", large blocks", func(t *testing.T) {
+			heavy(t, 600_000, ship.Options{RecentBytes: room}).compare(t, 1, heavyBlock, heavyBlock+1, 10, 11, 12)
+		})
+	}
+}
+
+// What a client says it has is held against the node's blocks: what it has is left out, and a stream begins with the
+// first block that it has otherwise.
+func TestAReplicaKnowsWhichOlderBlocksAClientHas(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	of := func(num uint32) wire.Position {
+		id, _ := p.node.ids.Load(num)
+		return wire.Position{Num: num, ID: id.(types.Checksum256)}
+	}
+	other := of(4)
+	other.ID[20] ^= 1
+	for name, x := range map[string]struct {
+		start uint32
+		have  []wire.Position
+		want  []uint32
+	}{
+		"it has two":               {3, []wire.Position{of(4), of(6)}, []uint32{3, 5, 7, 8}},
+		"it has another before":    {8, []wire.Position{other, of(5)}, []uint32{4, 6, 7, 8}},
+		"it has what the node has": {8, []wire.Position{of(4), of(5)}, []uint32{8, 9, 10, 11}},
+	} {
+		for who, n := range map[string]*node{"node": p.node, "replica": p.replica} {
+			c := n.askAll(x.start, 15, x.have...)
+			for _, want := range x.want {
+				if got := binary.LittleEndian.Uint32(c.read()[1+36+36+1:]); got != want {
+					t.Errorf("%s, %s: block %d, want %d", name, who, got, want)
+				}
+			}
+		}
+	}
+}
+
+// A replica says that it has what its node has.
+func TestAReplicasStatusHasTheNodesBlocks(t *testing.T) {
+	p := savanna(t, ship.Options{})
+	status := func(n *node) []byte {
+		_, c := n.firstFrame()
+		c.send(4)
+		return c.read()
+	}
+	if node, replica := status(p.node), status(p.replica); !bytes.Equal(node, replica) {
+		t.Errorf("the node says\n%x\nthe replica\n%x", node, replica)
+	}
+}
+
+// Where no node answers, or has less than it said, a client is ended, and gets nothing that is wrong.
+func TestWithoutANodeAClientGetsNothingOlder(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	head := p.node.Chain.Head().BlockNum
+	ends := func(why string, err error) {
+		t.Helper()
+		p.fails.Store(&err)
+		defer p.fails.Store(nil)
+		if c := p.replica.askAll(3, head+1); !c.ended() {
+			t.Errorf("%s: the client got something", why)
+		}
+		if got := p.replica.blocksOf(12, head+1); len(got) != int(head-11) {
+			t.Errorf("%s: %d blocks of the replica's own", why, len(got))
+		}
+	}
+	ends("before the node was asked", errors.New("nobody"))
+	p.compare(t, 3)
+	ends("later", errors.New("nobody"))
+	begun := time.Now()
+	ends("busy", fmt.Errorf("%w: for ever", ship.ErrOlderBusy))
+	if took := time.Since(begun); took < time.Second {
+		t.Errorf("a node that was busy was asked for %s", took)
+	}
+	p.compare(t, 3)
+}
+
+// A block of which there is too much is not passed on: its client is told nothing of it, and others go on.
+func TestABlockThatIsTooLongIsNotPassedOn(t *testing.T) {
+	p := heavy(t, 4<<20, ship.Options{})
+	c := p.replica.askAll(heavyBlock-1, 20)
+	if got := binary.LittleEndian.Uint32(c.read()[1+36+36+1:]); got != heavyBlock-1 {
+		t.Errorf("block %d", got)
+	}
+	if !c.ended() {
+		t.Error("it got more than the block before")
+	}
+	p.compare(t, heavyBlock+1)
+}
+
+// A node refuses what no replica asks, and tells of no block that may still be taken back.
+func TestANodeAnswersReplicasAlone(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	for name, q := range map[string]wire.OlderRequest{
+		"many ids":   {IDs: make([]uint32, 1001)},
+		"much":       {Start: 1, End: 2, Most: 1<<20 + 1},
+		"everything": {IDs: make([]uint32, 1001), Start: 0, End: 1 << 31, Most: 1 << 31},
+	} {
+		if _, err := p.node.history.AnswerOlder(q.Append(nil)); !errors.Is(err, ship.ErrOlderRequest) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, b := range [][]byte{nil, {1}, bytes.Repeat([]byte{0xff}, 100), append(new(wire.OlderRequest).Append(nil), 0)} {
+		if _, err := p.node.history.AnswerOlder(b); !errors.Is(err, ship.ErrOlderRequest) {
+			t.Errorf("%x: %v", b, err)
+		}
+	}
+	last, _ := p.node.Irreversible() // the last block says that of the one before
+	last--
+	q := wire.OlderRequest{IDs: []uint32{1, last, last + 1}, Start: last, End: 1 << 31, Most: 1 << 20,
+		Want: [wire.Kinds]bool{true, true, true}}
+	b, err := p.node.history.AnswerOlder(q.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, q := range map[string]wire.OlderRequest{
+		"what may be taken back":                 {Start: last + 1, End: last + 2, Most: 100},
+		"finality data, which there is none of":  {Start: 3, End: 4, Most: 100, Want: [wire.Kinds]bool{wire.KindFinality: true}},
+		"changes of a block that is not applied": {Start: 0, End: 4, Most: 100, Want: [wire.Kinds]bool{wire.KindDeltas: true}},
+	} {
+		if _, err := p.node.history.AnswerOlder(q.Append(nil)); !errors.Is(err, ship.ErrOlderMissing) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	a, err := wire.DecodeOlder(b)
+	if err != nil || len(a.IDs) != 2 || len(a.Blocks) != 1 || a.Blocks[0].Num != last {
+		t.Errorf("%d ids, %d blocks, %v", len(a.IDs), len(a.Blocks), err)
+	}
+}
