@@ -20,6 +20,7 @@ const FleetName = "bench"
 // Its parts, and those of [Replicas].
 const (
 	alone      = "node alone"
+	unread     = "node that publishes, without replicas"
 	publishing = "node that publishes"
 	replica    = "its replica"
 	later      = "replica that begins later"
@@ -41,19 +42,19 @@ func fleetSuite() Suite {
 	each, beside := of(seconds, took, processor), of(number, workOfAlone, timeOfAlone)
 	return Suite{
 		Name: Fleet,
-		How: "Three measurements of new processes, each from its start until it has the whole chain. First " +
+		How: "Four measurements of new processes, each from its start until it has the whole chain. First " +
 			"a node gets all blocks from the source, with all checks. Then another node does the same and " +
-			"publishes what the blocks change to a NATS server, and a replica follows at the same time. Last, " +
+			"publishes what the blocks change to a NATS server, and one more, while a replica follows. Last, " +
 			"a replica begins when all is published. The source, the server (in the process of `tarn bench`) " +
 			"and the replica share the processors with the node.",
 		Article: "–",
-		Time:    "seconds, three times",
-		Disk:    "the chain, four times, and the stream",
+		Time:    "seconds, four times",
+		Disk:    "the chain, five times, and the stream, twice",
 		options: func(o *record.Options) []Option { return []Option{sourceOption(o)} },
 		needs:   publishes,
-		chart: record.Chart{Metric: keyOf(publishing, workOfAlone),
+		chart: record.Chart{Metric: keyOf(unread, workOfAlone),
 			Title: "processor time of a node that publishes, compared with the same node alone"},
-		metrics: counts(inParts(each, alone),
+		metrics: counts(inParts(each, alone), inParts(list(each, beside), unread),
 			inParts(list(each, beside, of(bytesUnit, streamBytes), of(number, streamEach)), publishing),
 			inParts(list(each, of(seconds, behind), beside), replica), inParts(list(each, beside), later)),
 		run: runFleet,
@@ -67,13 +68,16 @@ func runFleet(ctx context.Context, l *life, found *findings) error {
 		if last, err = l.fetchChain(ctx, from, values.of(alone)); err != nil {
 			return fmt.Errorf("%s: %w", alone, err)
 		}
+		if err := l.withServers(1, func(urls []string) error { return publishUnread(ctx, l, from, urls, values) }); err != nil {
+			return fmt.Errorf("%s: %w", unread, err)
+		}
 		return l.withServers(1, func(urls []string) error { return publishOnce(ctx, l, from, urls, values) })
 	})
 	if err != nil {
 		return err
 	}
 	one := values.of(alone)
-	for _, part := range []string{publishing, replica, later} {
+	for _, part := range []string{unread, publishing, replica, later} {
 		v := values.of(part)
 		v[workOfAlone], v[timeOfAlone] = v[processor]/max(one[processor], tick), v[took]/one[took]
 	}
@@ -91,6 +95,16 @@ func (l *life) fetchChain(ctx context.Context, from *server, values map[string]f
 	}
 	defer s.remove()
 	return s, s.whole(ctx, l.chain.Blocks, values)
+}
+
+// publishUnread is what a node that publishes costs while nobody reads it.
+func publishUnread(ctx context.Context, l *life, from *server, servers []string, values parts) error {
+	s, err := l.follower(from, servers)
+	if err != nil {
+		return err
+	}
+	defer s.remove()
+	return s.whole(ctx, l.chain.Blocks, values.of(unread))
 }
 
 // publishOnce is what a node that publishes costs, and what its replicas do.

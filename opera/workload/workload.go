@@ -71,8 +71,11 @@ const (
 // busy epoch and stays below it.
 func price() *big.Int { return big.NewInt(5000e9) }
 
-// wealth is how much money each account is given, in wei, and as many tokens.
-func wealth() *big.Int { return new(big.Int).Mul(big.NewInt(1000), big.NewInt(1e18)) }
+// wealth is how much money each account is given, in wei, and as many tokens: enough for several times as many
+// transactions as it is expected to send.
+func (s *Shape) wealth() *big.Int {
+	return new(big.Int).Mul(big.NewInt(int64(max(1000, s.Transfers/s.Accounts))), big.NewInt(1e18))
+}
 
 // Accounts are those of a seed.
 type Accounts struct {
@@ -200,7 +203,7 @@ func (m *maker) fill(ctx context.Context, s Shape) (err error) {
 			return given(nil, nothing, createGas, program.New().ReturnViaCodeCopy(made[i]).Bytes())
 		}},
 		{s.Accounts, func(i int) (*types.Transaction, error) {
-			return given(&c.Token, wealth(), giveGas, common.LeftPadBytes(a.names[i][:], 32))
+			return given(&c.Token, s.wealth(), giveGas, common.LeftPadBytes(a.names[i][:], 32))
 		}},
 		{s.Transfers, a.uses(s, c)},
 		{s.Slots, func(i int) (*types.Transaction, error) {

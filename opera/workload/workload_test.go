@@ -48,6 +48,9 @@ func TestAChainHasAllOfItsTransactions(t *testing.T) {
 	t.Run("one validator", func(t *testing.T) {
 		hasAllTransactions(t, Shape{Seed: 1, Accounts: 30, Transfers: 1600, PerEvent: 3, Slots: 50})
 	})
+	t.Run("many of each account", func(t *testing.T) {
+		hasAllTransactions(t, Shape{Seed: 1, Accounts: 2, Transfers: 20_000, PerEvent: 100})
+	})
 	t.Run("seven", func(t *testing.T) {
 		hasAllTransactions(t, Shape{Seed: 1, Accounts: 30, Transfers: 1600, PerEvent: 3, Slots: 50, Validators: 7})
 	})
