@@ -120,6 +120,8 @@ func (s caseSource) ChainID() types.Checksum256 { return s.c.ID() }
 
 func (s caseSource) Earliest() uint32 { return 1 }
 
+func (s caseSource) FirstStored() uint32 { return 1 }
+
 func (s caseSource) Irreversible() (uint32, types.Checksum256) {
 	h := s.c.Head()
 	return h.BlockNum, h.ID

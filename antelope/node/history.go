@@ -81,6 +81,16 @@ func (s historySource) Earliest() uint32 {
 	return math.MaxUint32
 }
 
+func (s historySource) FirstStored() uint32 {
+	if _, _, ok := s.n.log.Head(); ok {
+		return s.n.log.First()
+	}
+	if root := s.n.chain.Fork().Root(); root != nil {
+		return root.BlockNum + 1 // the root may be a state alone
+	}
+	return math.MaxUint32
+}
+
 func (s historySource) Irreversible() (uint32, types.Checksum256) {
 	if root := s.n.chain.Fork().Root(); root != nil {
 		return root.BlockNum, root.ID

@@ -55,6 +55,8 @@ func (s source) BlockID(uint32) (id types.Checksum256, ok bool, err error) { ret
 
 func (s source) Earliest() uint32 { return 1 }
 
+func (s source) FirstStored() uint32 { return 1 }
+
 func (s source) ChainID() types.Checksum256 { return s.c.ID() }
 
 func (s source) Irreversible() (uint32, types.Checksum256) {

@@ -7,6 +7,7 @@ import (
 
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
+	"tarn/antelope/types"
 )
 
 // What a node answers replicas, whose clients want blocks from before the replica. Its answers are of irreversible
@@ -31,7 +32,8 @@ func (h *History) AnswerOlder(request []byte) ([]byte, error) {
 	if len(q.IDs) > olderIDs || q.Most > olderPiece {
 		return nil, fmt.Errorf("%w: %d ids, %d bytes", ErrOlderRequest, len(q.IDs), q.Most)
 	}
-	a := answer{History: h, q: q, left: int64(max(q.Most, 1)), last: h.at().irreversible.Num}
+	root, _ := h.source.Irreversible()
+	a := answer{History: h, q: q, left: int64(max(q.Most, 1)), last: max(root, h.at().irreversible.Num)}
 	err = a.make()
 	h.o.Damaged(err)
 	if err != nil {
@@ -43,10 +45,13 @@ func (h *History) AnswerOlder(request []byte) ([]byte, error) {
 // make answers the request.
 func (a *answer) make() error {
 	q := &a.q
-	a.First = a.firstBlock()
+	a.First, a.Begins[wire.KindBlock] = a.source.Earliest(), a.source.FirstStored()
 	for kind, l := range a.logOf() {
-		if l != nil {
-			a.Begins[kind], _ = l.Range()
+		if l == nil {
+			continue
+		}
+		if begin, end := l.Range(); begin < end {
+			a.First, a.Begins[kind] = min(a.First, begin), begin
 		}
 	}
 	if err := a.ids(); err != nil {
@@ -80,16 +85,14 @@ type answer struct {
 
 func (a *answer) ids() error {
 	for _, num := range a.q.IDs {
-		if num > a.last {
-			continue
-		}
 		id, ok, err := a.sureID(num)
+		if err == nil && (!ok || num > a.last) {
+			err = ErrOlderMissing
+		}
 		if err != nil {
 			return fmt.Errorf("the id of block %d: %w", num, err)
 		}
-		if ok {
-			a.IDs = append(a.IDs, wire.Position{Num: num, ID: id})
-		}
+		a.IDs = append(a.IDs, wire.Position{Num: num, ID: id})
 	}
 	return nil
 }
@@ -109,6 +112,9 @@ func (a *answer) block(num uint32) error {
 	}
 	if x == nil {
 		return ErrOlderMissing
+	}
+	if x.prev, err = a.prev(num); err != nil {
+		return err
 	}
 	b := wire.OlderBlock{Position: x.Position, Prev: x.prev, Lengths: [wire.Kinds]int64{-1, -1, -1, -1}}
 	p := portion{History: a.History, x: x, skip: from, room: a.left}
@@ -133,9 +139,22 @@ func (a *answer) block(num uint32) error {
 	return nil
 }
 
+// prev is the id of the block before one; zero if it is not known, as where the chain begins, and no other node may
+// know it.
+func (a *answer) prev(num uint32) (types.Checksum256, error) {
+	if num == 0 {
+		return types.Checksum256{}, nil
+	}
+	id, ok, err := a.sureID(num - 1)
+	if err == nil && !ok && num > a.q.First && a.q.First > 0 {
+		err = ErrOlderMissing
+	}
+	return id, err
+}
+
 // keeps tells whether a block is irreversible, and each log has it that is asked for it.
 func (a *answer) keeps(num uint32) bool {
-	if num > a.last || a.q.Want[wire.KindBlock] && num < a.source.Earliest() {
+	if num > a.last || a.q.Want[wire.KindBlock] && num < a.Begins[wire.KindBlock] {
 		return false
 	}
 	for kind, l := range a.logOf() {
@@ -145,7 +164,10 @@ func (a *answer) keeps(num uint32) bool {
 		if l == nil {
 			return false
 		}
-		if begin, end := l.Range(); num < begin || num >= end {
+		begin, end := l.Range()
+		// The first entry of changes is the whole state, where a node that began earlier has what changed.
+		whole := kind == wire.KindDeltas && num == begin && a.q.Begins[kind] > 0 && a.q.Begins[kind] < begin
+		if num < begin || num >= end || whole {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,13 +121,13 @@ func (o *older) has(ctx context.Context) (wire.Older, error) {
 	return either(o.known[0], o.known[1]), nil
 }
 
-// complete is a block from which on nothing is missing here. Finality data begins with the others, or later where the
-// chain has none before.
-func (o *older) complete() uint32 {
-	from := o.h.source.Earliest()
+// complete is a block from which on nothing is missing here. Finality data may begin later than the rest: it is only
+// looked at if it is asked for.
+func (o *older) complete(q *wire.BlocksRequest) uint32 {
+	from := o.h.source.FirstStored()
 	for _, l := range o.h.logs() {
 		switch begin, end := l.Range(); {
-		case l == o.h.finality:
+		case l == o.h.finality && (begin == end || !q.V1 || !q.Finality):
 		case begin < end:
 			from = max(from, begin)
 		default:
@@ -137,10 +138,10 @@ func (o *older) complete() uint32 {
 }
 
 // status adds what nodes have from before the logs here.
-func (o *older) status(ctx context.Context, s wire.Status) wire.Status {
+func (o *older) status(ctx context.Context, s wire.Status) (wire.Status, error) {
 	there, err := o.has(ctx)
 	if err != nil {
-		return s // what is here can be had
+		return s, fmt.Errorf("the status of the history: %w", err)
 	}
 	for kind, at := range [...]struct{ begin, end *uint32 }{
 		wire.KindTraces: {&s.TraceBegin, &s.TraceEnd}, wire.KindDeltas: {&s.StateBegin, &s.StateEnd},
@@ -154,51 +155,61 @@ func (o *older) status(ctx context.Context, s wire.Status) wire.Status {
 		}
 		*at.begin = min(*at.begin, there.Begins[kind])
 	}
-	return s
+	return s, nil
 }
 
-// beyond is what a session's request for blocks is held against, where a node has older ones.
-type beyond struct {
-	*History
-	begin uint32
-	ids   map[uint32]types.Checksum256 // of blocks that are not known here
-}
-
-func (b *beyond) has(p wire.Position) bool {
-	if id, ok := b.ids[p.Num]; ok {
-		return id == p.ID
-	}
-	return b.History.has(p)
-}
-
-// reach looks up what a request for blocks needs of a node.
-func (o *older) reach(ctx context.Context, q *wire.BlocksRequest) (*beyond, error) {
-	b := &beyond{History: o.h, begin: o.h.firstBlock(), ids: make(map[uint32]types.Checksum256)}
-	here := o.complete()
-	var ask []uint32
-	for i := len(q.Have) - 1; i >= 0 && len(ask) < olderIDs; i-- {
-		if num := q.Have[i].Num; num <= here {
-			if _, ok := o.h.id(num); !ok {
-				ask = append(ask, num)
-			}
-		}
-	}
-	if q.Start > here && len(ask) == 0 {
-		return b, nil
+// reach is what a request for blocks is held against: what is here, and what nodes have.
+func (o *older) reach(ctx context.Context, v wire.Version, q *wire.BlocksRequest, here reach) (reach, error) {
+	complete := o.complete(q)
+	named := o.named(v, q, complete)
+	if q.Start > complete && len(named) == 0 {
+		return here, nil
 	}
 	there, err := o.has(ctx)
 	if err != nil {
-		return nil, err
+		return here, err
 	}
-	b.begin = min(b.begin, there.First)
+	r := reach{first: min(here.first, there.First), ids: make(map[uint32]types.Checksum256)}
+	r.has = func(p wire.Position) bool {
+		id, ok := r.ids[p.Num]
+		return ok && id == p.ID || !ok && here.has(p)
+	}
+	var ask []uint32
+	for num := range named {
+		if num >= there.First {
+			ask = append(ask, num)
+		}
+	}
+	if len(ask) > olderIDs {
+		return here, fmt.Errorf("%w: %d blocks from before this replica are named, at most %d may be", ErrOlderRequest,
+			len(ask), olderIDs)
+	}
 	if len(ask) == 0 {
-		return b, nil
+		return r, nil
 	}
+	slices.Sort(ask)
 	a, err := o.do(ctx, &wire.OlderRequest{IDs: ask})
 	for _, p := range a.IDs {
-		b.ids[p.Num] = p.ID
+		r.ids[p.Num] = p.ID
 	}
-	return b, err
+	return r, err
+}
+
+// named are the blocks that a client says it has, and that are not known here. Spring looks at none from the start on.
+func (o *older) named(v wire.Version, q *wire.BlocksRequest, complete uint32) map[uint32]struct{} {
+	list := make(map[uint32]struct{})
+	for _, p := range q.Have {
+		if p.Num > complete || v != wire.Leap && p.Num >= q.Start {
+			continue
+		}
+		if _, ok := list[p.Num]; ok {
+			continue
+		}
+		if _, ok := o.h.id(p.Num); !ok {
+			list[p.Num] = struct{}{}
+		}
+	}
+	return list
 }
 
 // lacking are the kinds of what a client asks for of a block that only a node has; needs tells whether a node is to be
@@ -206,14 +217,15 @@ func (o *older) reach(ctx context.Context, q *wire.BlocksRequest) (*beyond, erro
 func (o *older) lacking(ctx context.Context, q *wire.BlocksRequest, num uint32) (
 	want [wire.Kinds]bool, needs bool, err error,
 ) {
-	if num > o.complete() {
+	if num > o.complete(q) {
 		return want, false, nil
 	}
 	there, err := o.has(ctx)
 	if err != nil || num < there.First {
 		return want, false, err
 	}
-	want[wire.KindBlock] = q.Block && num < o.h.source.Earliest()
+	want[wire.KindBlock] = q.Block && num < o.h.source.FirstStored() && there.Begins[wire.KindBlock] > 0 &&
+		num >= there.Begins[wire.KindBlock]
 	asked := [...]bool{wire.KindTraces: q.Traces, wire.KindDeltas: q.Deltas, wire.KindFinality: q.V1 && q.Finality}
 	for kind, l := range o.h.logOf() {
 		if l == nil || !asked[kind] || there.Begins[kind] == 0 || num < there.Begins[kind] {
@@ -274,10 +286,15 @@ func (o *older) elder(ctx context.Context, w *window, d due) (*elder, error) {
 // fill gets the blocks from the one that is due on, as many as there is room for.
 func (o *older) fill(ctx context.Context, w *window, want [wire.Kinds]bool, d due) error {
 	w.drop(o.h.shelf)
-	q := wire.OlderRequest{Start: d.num, End: d.num + 1, Want: want, Most: olderLittle}
+	there, err := o.has(ctx)
+	if err != nil {
+		return err
+	}
+	q := wire.OlderRequest{Start: d.num, End: d.num + 1, Want: want, Most: olderLittle, First: there.First,
+		Begins: there.Begins}
 	if o.h.shelf.reserve(olderPiece) {
 		w.held = olderPiece
-		q.Most, q.End = olderPiece, min(d.request.End, max(o.complete(), d.num)+1)
+		q.Most, q.End = olderPiece, min(d.request.End, max(o.complete(d.request), d.num)+1)
 	}
 	a, err := o.do(ctx, &q)
 	if err != nil {

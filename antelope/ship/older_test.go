@@ -21,6 +21,8 @@ import (
 // of the same chain, and which asks the node for what is older.
 type pair struct {
 	node, replica *node
+	begin         uint32                                // block of the replica's snapshot
+	other         func(wire.OlderRequest) *ship.History // who answers in the node's place; nil, or nil for nobody
 	asked         atomic.Int64
 	fails         atomic.Pointer[error] // what the replica is told instead of an answer
 }
@@ -30,7 +32,13 @@ func (p *pair) ask(_ context.Context, request []byte) ([]byte, error) {
 	if err := p.fails.Load(); err != nil {
 		return nil, *err
 	}
-	return p.node.history.AnswerOlder(request)
+	h := p.node.history
+	if q, err := wire.DecodeOlderRequest(request); err == nil && p.other != nil {
+		if instead := p.other(q); instead != nil {
+			h = instead
+		}
+	}
+	return h.AnswerOlder(request)
 }
 
 // pairOf begins the replica's history with a block.
@@ -59,8 +67,17 @@ func pairOf(t *testing.T, blocks []*types.SignedBlock, g *types.Genesis, begin u
 	if err := before.Chain.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m := begun(t, st, g)
-	p.replica = serveFrom(t, m, of(p.ask), listening(), m.Chain.Head().BlockNum+1)
+	p.replica = serveFrom(t, begun(t, st, g), of(p.ask), listening(), begin)
+	p.begin, _ = p.replica.Irreversible()
+	p.replica.from = p.begin + 1
+	p.replica.ids.Clear()
+	p.replica.packed.Clear()
+	for num := p.begin + 1; num <= p.replica.Chain.Head().BlockNum; num++ {
+		id, _ := p.node.ids.Load(num)
+		p.replica.ids.Store(num, id)
+		b, _ := p.node.packed.Load(id)
+		p.replica.packed.Store(id, b)
+	}
 	for _, b := range blocks {
 		if b.BlockNum() > p.replica.Chain.Head().BlockNum {
 			p.replica.push(b)
@@ -69,6 +86,15 @@ func pairOf(t *testing.T, blocks []*types.SignedBlock, g *types.Genesis, begin u
 	p.replica.sync()
 	return p
 }
+
+// of is a block of the node.
+func (p *pair) of(num uint32) wire.Position {
+	id, _ := p.node.ids.Load(num)
+	return wire.Position{Num: num, ID: id.(types.Checksum256)}
+}
+
+// numberOf is the number of the block of a message.
+func numberOf(b []byte) uint32 { return binary.LittleEndian.Uint32(b[1+36+36+1:]) }
 
 // savanna is a pair on a chain that goes over to Savanna's rules.
 func savanna(t *testing.T, o ship.Options) *pair {
@@ -121,7 +147,7 @@ func (n *node) askAll(start, end uint32, have ...wire.Position) *client {
 	for _, x := range []uint32{start, end, end - start} {
 		b = binary.LittleEndian.AppendUint32(b, x)
 	}
-	b = append(b, byte(len(have)))
+	b = binary.AppendUvarint(b, uint64(len(have)))
 	for _, p := range have {
 		b = append(binary.LittleEndian.AppendUint32(b, p.Num), p.ID[:]...)
 	}
@@ -156,7 +182,7 @@ func (p *pair) compare(t *testing.T, starts ...uint32) {
 					len(want[i]))
 			}
 		}
-		if start < 10 && p.asked.Load() == asked {
+		if start < p.begin && p.asked.Load() == asked {
 			t.Errorf("from %d on, the node was not asked", start)
 		}
 	}
@@ -167,10 +193,12 @@ func (p *pair) compare(t *testing.T, starts ...uint32) {
 func TestAReplicaAsksForWhatIsOlder(t *testing.T) {
 	for name, room := range map[string]int64{"room": 0, "no room": 1} {
 		t.Run(name, func(t *testing.T) {
-			savanna(t, ship.Options{RecentBytes: room}).compare(t, 1, 2, 10, 19, 20, 21, 22)
+			p := savanna(t, ship.Options{RecentBytes: room})
+			p.compare(t, 1, 2, 10, p.begin-1, p.begin, p.begin+1, p.begin+2)
 		})
 		t.Run(name+", large blocks", func(t *testing.T) {
-			heavy(t, 600_000, ship.Options{RecentBytes: room}).compare(t, 1, heavyBlock, heavyBlock+1, 10, 11, 12)
+			p := heavy(t, 600_000, ship.Options{RecentBytes: room})
+			p.compare(t, 1, heavyBlock, heavyBlock+1, p.begin-1, p.begin, p.begin+1, p.begin+2)
 		})
 	}
 }
@@ -179,25 +207,21 @@ func TestAReplicaAsksForWhatIsOlder(t *testing.T) {
 // first block that it has otherwise.
 func TestAReplicaKnowsWhichOlderBlocksAClientHas(t *testing.T) {
 	p := heavy(t, 4, ship.Options{})
-	of := func(num uint32) wire.Position {
-		id, _ := p.node.ids.Load(num)
-		return wire.Position{Num: num, ID: id.(types.Checksum256)}
-	}
-	other := of(4)
+	other := p.of(4)
 	other.ID[20] ^= 1
 	for name, x := range map[string]struct {
 		start uint32
 		have  []wire.Position
 		want  []uint32
 	}{
-		"it has two":               {3, []wire.Position{of(4), of(6)}, []uint32{3, 5, 7, 8}},
-		"it has another before":    {8, []wire.Position{other, of(5)}, []uint32{4, 6, 7, 8}},
-		"it has what the node has": {8, []wire.Position{of(4), of(5)}, []uint32{8, 9, 10, 11}},
+		"it has two":               {3, []wire.Position{p.of(4), p.of(6)}, []uint32{3, 5, 7, 8}},
+		"it has another before":    {8, []wire.Position{other, p.of(5)}, []uint32{4, 6, 7, 8}},
+		"it has what the node has": {8, []wire.Position{p.of(4), p.of(5)}, []uint32{8, 9, 10, 11}},
 	} {
 		for who, n := range map[string]*node{"node": p.node, "replica": p.replica} {
 			c := n.askAll(x.start, 15, x.have...)
 			for _, want := range x.want {
-				if got := binary.LittleEndian.Uint32(c.read()[1+36+36+1:]); got != want {
+				if got := numberOf(c.read()); got != want {
 					t.Errorf("%s, %s: block %d, want %d", name, who, got, want)
 				}
 			}
@@ -248,7 +272,7 @@ func TestWithoutANodeAClientGetsNothingOlder(t *testing.T) {
 func TestABlockThatIsTooLongIsNotPassedOn(t *testing.T) {
 	p := heavy(t, 4<<20, ship.Options{})
 	c := p.replica.askAll(heavyBlock-1, 20)
-	if got := binary.LittleEndian.Uint32(c.read()[1+36+36+1:]); got != heavyBlock-1 {
+	if got := numberOf(c.read()); got != heavyBlock-1 {
 		t.Errorf("block %d", got)
 	}
 	if !c.ended() {
@@ -274,15 +298,15 @@ func TestANodeAnswersReplicasAlone(t *testing.T) {
 			t.Errorf("%x: %v", b, err)
 		}
 	}
-	last, _ := p.node.Irreversible() // the last block says that of the one before
-	last--
-	q := wire.OlderRequest{IDs: []uint32{1, last, last + 1}, Start: last, End: 1 << 31, Most: 1 << 20,
+	last, _ := p.node.Irreversible()
+	q := wire.OlderRequest{IDs: []uint32{1, last}, Start: last, End: 1 << 31, Most: 1 << 20,
 		Want: [wire.Kinds]bool{true, true, true}}
 	b, err := p.node.history.AnswerOlder(q.Append(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, q := range map[string]wire.OlderRequest{
+		"an id that may be taken back":           {IDs: []uint32{1, last + 1}},
 		"what may be taken back":                 {Start: last + 1, End: last + 2, Most: 100},
 		"finality data, which there is none of":  {Start: 3, End: 4, Most: 100, Want: [wire.Kinds]bool{wire.KindFinality: true}},
 		"changes of a block that is not applied": {Start: 0, End: 4, Most: 100, Want: [wire.Kinds]bool{wire.KindDeltas: true}},
@@ -294,5 +318,48 @@ func TestANodeAnswersReplicasAlone(t *testing.T) {
 	a, err := wire.DecodeOlder(b)
 	if err != nil || len(a.IDs) != 2 || len(a.Blocks) != 1 || a.Blocks[0].Num != last {
 		t.Errorf("%d ids, %d blocks, %v", len(a.IDs), len(a.Blocks), err)
+	}
+}
+
+// Nodes of a fleet need not have the same: where the one that is asked has less, another is.
+func TestANodeWithLessThanAnotherIsPassedOver(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	refused := 0
+	p.other = func(wire.OlderRequest) *ship.History { // the node has what the others have, and every second time has less
+		if refused++; refused%2 == 0 {
+			return p.replica.history
+		}
+		return nil
+	}
+	p.compare(t, 1, 2, p.begin-1, p.begin, p.begin+1)
+	have := []wire.Position{p.of(5)}
+	for range 1000 { // which is no more than two blocks
+		have = append(have, p.of(4))
+	}
+	for who, n := range map[string]*node{"node": p.node, "replica": p.replica} {
+		if got := numberOf(n.askAll(12, 15, have...).read()); got != 12 {
+			t.Errorf("%s: block %d", who, got)
+		}
+	}
+}
+
+// Where a node has no block any more, but what its histories keep of it, a client gets that.
+func TestOlderHistoryWithoutItsBlocks(t *testing.T) {
+	p := savanna(t, ship.Options{})
+	p.node.from = p.begin - 2
+	p.node.history.Forget()
+	p.compare(t, 3, p.begin-3, p.begin-2)
+}
+
+// Who names more blocks from before a replica than are looked up is ended.
+func TestAClientThatNamesManyOlderBlocksIsEnded(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	p.replica.from = 2000 // and the blocks before are not known here
+	var have []wire.Position
+	for num := uint32(100); num < 1200; num++ {
+		have = append(have, wire.Position{Num: num})
+	}
+	if c := p.replica.askAll(1500, 1510, have...); !c.ended() {
+		t.Error("it is answered")
 	}
 }

@@ -153,7 +153,7 @@ func (h *History) send(ctx context.Context, out *sender, d due) (err error) {
 			return err
 		}
 	}
-	if err := s.head(kept == nil); err != nil {
+	if err := s.head(kept == nil || h.older != nil); err != nil {
 		return err
 	}
 	s.prefetch()

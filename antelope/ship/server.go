@@ -227,8 +227,8 @@ func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of h
 			requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
 		}
-		known, err := s.reach(ctx, x, q.Blocks)
-		if err == nil && !x.asked(q, known) {
+		within, err := s.reach(ctx, x, q.Blocks)
+		if err == nil && !x.asked(q, within) {
 			err = errTooMany
 		}
 		if err != nil {
@@ -242,24 +242,24 @@ func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of h
 	}
 }
 
-// reach looks up what a request for blocks needs of a node, if one has what is older, and tells who knows a block.
-func (s *Server) reach(ctx context.Context, x *session, q *wire.BlocksRequest) (func(wire.Position) bool, error) {
+// reach is what a request is held against, with what nodes have if there are any.
+func (s *Server) reach(ctx context.Context, x *session, q *wire.BlocksRequest) (reach, error) {
+	here := reach{has: s.h.has, first: s.first}
 	if q == nil || s.h.older == nil {
-		return s.h.has, nil
+		return here, nil
 	}
-	b, err := s.h.older.reach(ctx, q)
+	r, err := s.h.older.reach(ctx, x.version, q, here)
 	if err != nil {
-		return nil, fmt.Errorf("a request from block %d on: %w", q.Start, err)
+		return here, fmt.Errorf("a request from block %d on: %w", q.Start, err)
 	}
-	x.reach(b.begin, b.ids)
-	return b.has, nil
+	return r, nil
 }
 
 // status is what there is, here and on nodes.
-func (s *Server) status(ctx context.Context, d due) wire.Status {
+func (s *Server) status(ctx context.Context, d due) (wire.Status, error) {
 	here := s.h.status(d)
 	if s.h.older == nil {
-		return here
+		return here, nil
 	}
 	return s.h.older.status(ctx, here)
 }
@@ -280,7 +280,11 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 			}
 			continue
 		case d.status:
-			if err := out.status(s.status(ctx, d)); err != nil {
+			status, err := s.status(ctx, d)
+			if err == nil {
+				err = out.status(status)
+			}
+			if err != nil {
 				return err
 			}
 		default:

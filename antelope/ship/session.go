@@ -50,11 +50,10 @@ func (s *session) stir() {
 	}
 }
 
-// asked takes a request; false if the client asks for more than it takes. known tells
-// whether we have a block.
-func (s *session) asked(q wire.Request, known func(wire.Position) bool) bool {
+// asked takes a request; false if the client asks for more than it takes.
+func (s *session) asked(q wire.Request, r reach) bool {
 	if q.Blocks != nil {
-		s.begin(q.Blocks, known)
+		s.begin(q.Blocks, r)
 		return true
 	}
 	s.mu.Lock()
@@ -74,11 +73,11 @@ func (s *session) asked(q wire.Request, known func(wire.Position) bool) bool {
 	return true
 }
 
-// reach tells that a node has blocks from a number on, and ids of older ones that a request names.
-func (s *session) reach(first uint32, ids map[uint32]types.Checksum256) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.first, s.older = min(s.first, first), ids
+// reach is what a request for blocks is held against.
+type reach struct {
+	has   func(wire.Position) bool     // whether we have a block
+	first uint32                       // block of all that a node has; the session's, if that is less
+	ids   map[uint32]types.Checksum256 // of blocks from before the history that the request names
 }
 
 // begin replaces what was asked before. The stream begins with the lowest block that the
@@ -88,23 +87,23 @@ func (s *session) reach(first uint32, ids map[uint32]types.Checksum256) {
 //
 // A list of positions may be long, so it is looked up while the chain goes on: what becomes
 // the head meanwhile counts as if it had come right after.
-func (s *session) begin(q *wire.BlocksRequest, known func(wire.Position) bool) {
+func (s *session) begin(q *wire.BlocksRequest, r reach) {
 	s.mu.Lock()
 	s.lowest = math.MaxUint32
-	first := s.first
+	first := min(s.first, r.first)
 	s.mu.Unlock()
 	next, start, have := q.Start, q.Start, []wire.Position(nil)
 	if s.version == wire.Leap {
 		next, have = max(q.Start, first), q.Have
 	}
 	for _, p := range q.Have {
-		if p.Num < start && !known(p) {
+		if p.Num < start && !r.has(p) {
 			start, next = p.Num, min(next, p.Num)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.request, s.credits, s.have = q, q.Credits, have
+	s.request, s.credits, s.have, s.older = q, q.Credits, have, r.ids
 	s.next = min(next, s.lowest)
 	s.news = min(s.at.head.Num+1, s.lowest)
 	s.stir()

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -96,7 +97,7 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 				q.Start = c.last + 1
 			}
 			c.credits = int64(q.Credits)
-			s.asked(wire.Request{Blocks: q}, f.has)
+			s.asked(wire.Request{Blocks: q}, reach{has: f.has, first: math.MaxUint32})
 		}
 		ask()
 		drain := func() {
@@ -135,14 +136,14 @@ func TestAClientEndsWithTheChain(t *testing.T) {
 			case 4:
 				n := uint32(r.IntN(5))
 				c.credits += int64(n)
-				s.asked(wire.Request{Ack: &n}, f.has)
+				s.asked(wire.Request{Ack: &n}, reach{has: f.has, first: math.MaxUint32})
 			default:
 				drain()
 			}
 		}
 		n := uint32(1 << 20)
 		c.credits += int64(n)
-		s.asked(wire.Request{Ack: &n}, f.has)
+		s.asked(wire.Request{Ack: &n}, reach{has: f.has, first: math.MaxUint32})
 		drain()
 		for num := start; num <= f.head(); num++ {
 			if p, _ := f.position(num); c.blocks[num] != p.ID {
@@ -180,7 +181,7 @@ func TestEachBlockOfASwitchNamesItselfAsTheHead(t *testing.T) {
 		}
 	}
 	grow(s, 1, 10)
-	s.asked(wire.Request{Blocks: &wire.BlocksRequest{Start: 9, End: 100, Credits: 12}}, f.has)
+	s.asked(wire.Request{Blocks: &wire.BlocksRequest{Start: 9, End: 100, Credits: 12}}, reach{has: f.has, first: math.MaxUint32})
 	want("before the request there was one head", [2]uint32{9, 10}, [2]uint32{10, 10})
 	grow(s, 8, 11)
 	want("a switch", [2]uint32{8, 8}, [2]uint32{9, 9}, [2]uint32{10, 10}, [2]uint32{11, 11})
@@ -191,10 +192,10 @@ func TestEachBlockOfASwitchNamesItselfAsTheHead(t *testing.T) {
 	want("more than memory has, and more than is allowed", [2]uint32{8, 15}, [2]uint32{9, 15}, [2]uint32{10, 15})
 	grow(s, 16, 17)
 	n := uint32(3)
-	s.asked(wire.Request{Ack: &n}, f.has)
+	s.asked(wire.Request{Ack: &n}, reach{has: f.has, first: math.MaxUint32})
 	want("what was a head while nothing was allowed", [2]uint32{11, 17}, [2]uint32{12, 17}, [2]uint32{13, 17})
 	n = 20
-	s.asked(wire.Request{Ack: &n}, f.has)
+	s.asked(wire.Request{Ack: &n}, reach{has: f.has, first: math.MaxUint32})
 	grow(s, 18, 19)
 	want("one that is behind", [2]uint32{14, 18}, [2]uint32{15, 19}, [2]uint32{16, 19}, [2]uint32{17, 19},
 		[2]uint32{18, 19}, [2]uint32{19, 19})
@@ -223,7 +224,7 @@ func TestPositionsThatAClientHasAreTold(t *testing.T) {
 		f.lib = 3
 		s := newSession(wire.Leap, c.first, f.now(), DefaultLimits().Statuses)
 		c.q.Credits = 100
-		s.asked(wire.Request{Blocks: &c.q}, f.has)
+		s.asked(wire.Request{Blocks: &c.q}, reach{has: f.has, first: math.MaxUint32})
 		var got []uint32
 		for {
 			d, ok := s.take(f)
@@ -247,11 +248,11 @@ func TestPositionsThatAClientHasAreTold(t *testing.T) {
 func TestWhoAsksForMoreThanItTakesIsEnded(t *testing.T) {
 	s := newSession(wire.Leap, 1, tip{}, DefaultLimits().Statuses)
 	for range DefaultLimits().Statuses {
-		if !s.asked(wire.Request{Status: &wire.StatusRequest{}}, nil) {
+		if !s.asked(wire.Request{Status: &wire.StatusRequest{}}, reach{}) {
 			t.Fatal("too early")
 		}
 	}
-	if s.asked(wire.Request{Status: &wire.StatusRequest{}}, nil) {
+	if s.asked(wire.Request{Status: &wire.StatusRequest{}}, reach{}) {
 		t.Error("it goes on")
 	}
 }

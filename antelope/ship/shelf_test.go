@@ -30,6 +30,7 @@ func (nothing) View() (*state.View, error)                                { retu
 func (nothing) Block(uint32, types.Checksum256) ([]byte, error)           { return nil, nil }
 func (nothing) BlockID(uint32) (id types.Checksum256, ok bool, err error) { return id, false, nil }
 func (nothing) Earliest() uint32                                          { return 1 }
+func (nothing) FirstStored() uint32                                       { return 1 }
 func (nothing) ChainID() (id types.Checksum256)                           { return id }
 func (nothing) Irreversible() (num uint32, id types.Checksum256)          { return 0, id }
 
@@ -275,12 +276,12 @@ func TestPositionsAreLookedUpBesideTheChain(t *testing.T) {
 	f.add(6) // a fork, which the client is told of although it comes while it asks
 	var once atomic.Bool
 	s.asked(wire.Request{Blocks: &wire.BlocksRequest{Start: 9, End: 20, Credits: 20, Have: mine}},
-		func(p wire.Position) bool {
+		reach{first: 1, has: func(p wire.Position) bool {
 			if once.CompareAndSwap(false, true) {
 				meanwhile()
 			}
 			return p.Num < 6
-		})
+		}})
 	var got []uint32
 	for {
 		d, ok := s.take(slowly{f, meanwhile})

@@ -131,8 +131,10 @@ type Source interface {
 	Block(num uint32, id types.Checksum256) ([]byte, error)
 	// BlockID is the id of a block, by number; false if it is not known.
 	BlockID(num uint32) (types.Checksum256, bool, error)
-	// Earliest is the first block that can be had.
+	// Earliest is the first block that can be had, or whose state the chain began with.
 	Earliest() uint32
+	// FirstStored is the first block that can be had.
+	FirstStored() uint32
 	// ChainID is the chain's id, which never changes.
 	ChainID() types.Checksum256
 	// Irreversible is the last one.

@@ -43,6 +43,8 @@ func (n *node) ChainID() types.Checksum256 { return n.Chain.ID() }
 
 func (n *node) Earliest() uint32 { return max(1, n.from) }
 
+func (n *node) FirstStored() uint32 { return max(1, n.from) }
+
 func (n *node) Irreversible() (uint32, types.Checksum256) {
 	if root := n.Chain.Fork().Root(); root != nil {
 		return root.BlockNum, root.ID
@@ -50,11 +52,11 @@ func (n *node) Irreversible() (uint32, types.Checksum256) {
 	return 0, types.Checksum256{} // not yet, in a start
 }
 
-func (n *node) Block(_ uint32, id types.Checksum256) ([]byte, error) {
+func (n *node) Block(num uint32, id types.Checksum256) ([]byte, error) {
 	if b := n.Chain.Fork().Block(id); b != nil && b.Block != nil {
 		return b.Block.Append(nil), nil
 	}
-	if b, ok := n.packed.Load(id); ok && n.from > 0 {
+	if b, ok := n.packed.Load(id); ok && n.from > 0 && num >= n.from {
 		return b.([]byte), nil
 	}
 	return nil, nil

@@ -26,6 +26,10 @@ type OlderRequest struct {
 	Want       [Kinds]bool
 	Offset     uint64 // in what there is of the first block
 	Most       uint32 // bytes of all blocks, about
+
+	// What nodes of the fleet are known to have: one that has less refuses what it would answer otherwise than they.
+	First  uint32
+	Begins [Kinds]uint32
 }
 
 // Append appends the request.
@@ -38,7 +42,11 @@ func (q *OlderRequest) Append(b []byte) []byte {
 	for _, want := range q.Want {
 		b = serial.AppendBool(b, want)
 	}
-	return serial.AppendUint32(serial.AppendUint64(b, q.Offset), q.Most)
+	b = serial.AppendUint32(serial.AppendUint32(serial.AppendUint64(b, q.Offset), q.Most), q.First)
+	for _, n := range q.Begins {
+		b = serial.AppendUint32(b, n)
+	}
+	return b
 }
 
 // DecodeOlderRequest reads a request.
@@ -51,15 +59,18 @@ func DecodeOlderRequest(b []byte) (q OlderRequest, err error) {
 	for k := range q.Want {
 		q.Want[k] = r.Bool()
 	}
-	q.Offset, q.Most = r.Uint64(), r.Uint32()
+	q.Offset, q.Most, q.First = r.Uint64(), r.Uint32(), r.Uint32()
+	for k := range q.Begins {
+		q.Begins[k] = r.Uint32()
+	}
 	return q, r.End()
 }
 
 // Older is what a node answers.
 type Older struct {
 	First  uint32        // block of all that the node has
-	Begins [Kinds]uint32 // first block that it has of each kind; 0 if it keeps none. The first is not used
-	IDs    []Position    // of those that were asked for, as far as they are known and irreversible
+	Begins [Kinds]uint32 // first block that it has of each kind; 0 if it has none
+	IDs    []Position    // of those that were asked for
 	Blocks []OlderBlock
 }
 
