@@ -175,27 +175,23 @@ func (m *members) newest() fleet.Point {
 	return head
 }
 
-// answersOf lets replicas' requests be answered by a node's API and state history, as far as it has them. They ask for
+// answersOf lets replicas' requests be answered by a node's API and state history; none if it has no API. They ask for
 // what must reach the chain, and for blocks, traces and history that are older than they are.
-func answersOf(s *nodeoshttp.Server, h *ship.History) (a stream.Answers) {
-	if s != nil {
-		a.Ask = func(ctx context.Context, path string, body []byte) (int, []byte) {
+func answersOf(s *nodeoshttp.Server, h *ship.History) stream.Answers {
+	if s == nil {
+		return stream.Answers{} // one that could answer only some would take the others' requests from who can
+	}
+	return stream.Answers{
+		Ask: func(ctx context.Context, path string, body []byte) (int, []byte) {
 			return s.Answer(ctx, path, string(body), rpc.ChainRW)
-		}
+		},
+		Read: func(ctx context.Context, path string, body []byte) (int, []byte) {
+			if path == olderHistory {
+				return answerHistory(h, body)
+			}
+			return s.Answer(httpserver.Asking(ctx, httpserver.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
+		},
 	}
-	if s == nil && h == nil {
-		return a
-	}
-	a.Read = func(ctx context.Context, path string, body []byte) (int, []byte) {
-		switch {
-		case path == olderHistory:
-			return answerHistory(h, body)
-		case s == nil:
-			return http.StatusNotFound, nil
-		}
-		return s.Answer(httpserver.Asking(ctx, httpserver.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
-	}
-	return a
 }
 
 // olderHistory is what replicas ask for where a client of their state history wants what is older than they are.

@@ -122,7 +122,10 @@ func (a *answer) block(num uint32) error {
 		if !want {
 			continue
 		}
-		if b.Lengths[kind], err = p.add(kind); err != nil {
+		if b.Lengths[kind], err = p.add(kind); err == nil && b.Lengths[kind] < 0 && !a.lacks(kind, num) {
+			err = ErrOlderMissing // it was let go a moment ago
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -150,6 +153,11 @@ func (a *answer) prev(num uint32) (types.Checksum256, error) {
 		err = ErrOlderMissing
 	}
 	return id, err
+}
+
+// lacks tells whether the node never had a block that it would have by its number: one that a genesis file made.
+func (a *answer) lacks(kind int, num uint32) bool {
+	return kind == wire.KindBlock && num >= a.source.FirstStored()
 }
 
 // keeps tells whether a block is irreversible, and each log has it that is asked for it.
@@ -251,7 +259,10 @@ func (p *portion) read(l *shiplog.Log) (length int64, err error) {
 	n, at := min(length-skip, p.room-int64(len(p.data))), len(p.data)
 	p.data = append(p.data, make([]byte, n)...)
 	if _, err := io.ReadFull(e, p.data[at:]); err != nil {
-		return 0, fmt.Errorf("%s: offset %d: %w", e.Path, e.Offset, errors.Join(err, shiplog.ErrCorrupt))
+		if !errors.Is(err, shiplog.ErrNotFound) {
+			err = errors.Join(err, shiplog.ErrCorrupt)
+		}
+		return 0, fmt.Errorf("%s: offset %d: %w", e.Path, e.Offset, err)
 	}
 	return length, nil
 }

@@ -19,18 +19,21 @@ const (
 
 // What a replica's clients may cost a node, for what is older than the replica.
 const (
-	olderTurns   = 4                      // requests of a replica at a time
-	olderBlock   = shelfEntry             // bytes of a block with all that is asked for of it
-	olderPiece   = 1 << 20                // bytes of an answer, and of what a session holds of it, from the shelf
-	olderLittle  = 128 << 10              // the same where the shelf has no room
-	olderBlocks  = 1000                   // of an answer
-	olderHead    = 160                    // bytes that a block takes in an answer beside its data, at least
-	olderIDs     = 1000                   // of a request
-	olderAge     = 5 * time.Second        // for which what a node has is taken to be the same
-	olderWait    = 100 * time.Millisecond // until a node that is busy is asked again; then twice as long
-	olderWaits   = 5 * time.Second        // the longest of these
-	olderMissing = time.Second            // the longest where a node does not have it
-	olderForget  = time.Minute            // after which what no node has had any more is forgotten, or after twice as long
+	olderEach     = 2                      // of them, of one client
+	olderWaiting  = 1000                   // sessions that wait for a turn
+	olderTurns    = 4                      // requests of a replica at a time
+	olderBlock    = shelfEntry             // bytes of a block with all that is asked for of it
+	olderPiece    = 1 << 20                // bytes of an answer, and of what a session holds of it, from the shelf
+	olderLittle   = 128 << 10              // the same where the shelf has no room
+	olderBlocks   = 1000                   // of an answer
+	olderHead     = 160                    // bytes that a block takes in an answer beside its data, at least
+	olderIDs      = 256                    // of a request
+	olderAge      = 5 * time.Second        // for which what nodes have, or that none answers, is taken to be the same
+	olderWait     = 100 * time.Millisecond // until a node that is busy is asked again; then twice as long
+	olderWaits    = 5 * time.Second        // the longest of these
+	olderTries    = 16                     // nodes that are asked, one after the other, until one has it
+	olderTryAfter = 5 * time.Millisecond   // until the next is asked
+	olderForget   = time.Minute            // after which what no node has had any more is forgotten, or after twice as long
 )
 
 // Limits bound what clients may cost. [DefaultLimits] returns values for each. They never change

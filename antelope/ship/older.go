@@ -10,6 +10,7 @@ import (
 
 	"tarn/antelope/ship/wire"
 	"tarn/antelope/types"
+	"tarn/httpserver"
 )
 
 // What a replica does not have because it began later, a node of its fleet is asked for: blocks, entries and ids from
@@ -18,36 +19,49 @@ import (
 // ErrOlderBusy says that the nodes have too much to do for a moment.
 var ErrOlderBusy = errors.New("the nodes of the fleet are busy")
 
-// older asks a node. Any goroutine may use it.
+// older asks nodes. Any goroutine may use it.
 //
 // Several nodes may answer in turn, one of which has less than another. So it counts what any of them has had of late,
-// and who has less says so.
+// and one that has less refuses.
 type older struct {
 	h     *History
 	ask   func(ctx context.Context, request []byte) (answer []byte, err error)
-	turns chan struct{} // has one element for each that is asked at the moment
+	turns *httpserver.Turns // of sessions, by their clients
 
-	mu    sync.Mutex
-	known [2]wire.Older // what there was, without blocks: since, and in the time of that length before
-	since time.Time
-	heard time.Time // when a node answered last; zero for never
+	ctx context.Context // ends with the history
+	end context.CancelFunc
+
+	mu      sync.Mutex
+	known   [2]wire.Older // what there was, without blocks: since, and in the time of that length before
+	since   time.Time
+	heard   time.Time     // when a node answered last; zero for never
+	failed  time.Time     // when none did
+	failure error         // then
+	asking  chan struct{} // is closed when what nodes have has been asked for; nil while it is not
+	held    int64         // bytes of the shelf, by windows
 }
 
 func newOlder(h *History, ask func(context.Context, []byte) ([]byte, error)) *older {
 	if ask == nil {
 		return nil
 	}
-	return &older{h: h, ask: ask, turns: make(chan struct{}, olderTurns)}
+	o := &older{h: h, ask: ask, turns: httpserver.NewTurns(olderTurns, olderEach, olderWaiting)}
+	o.ctx, o.end = context.WithCancel(context.Background())
+	return o
 }
 
 // do asks until a node has a moment for it, and has it.
 func (o *older) do(ctx context.Context, q *wire.OlderRequest) (a wire.Older, err error) {
 	request := q.Append(nil)
-	for wait := olderWait; ; wait *= 2 {
+	for busy, missing := olderWait, 0; ; {
 		a, err = o.once(ctx, request)
-		again := errors.Is(err, ErrOlderBusy) && wait <= olderWaits ||
-			errors.Is(err, ErrOlderMissing) && wait <= olderMissing
-		if !again {
+		var wait time.Duration
+		switch {
+		case errors.Is(err, ErrOlderBusy) && busy <= olderWaits:
+			wait, busy = busy, 2*busy
+		case errors.Is(err, ErrOlderMissing) && missing < olderTries:
+			wait, missing = olderTryAfter, missing+1
+		default:
 			return a, err
 		}
 		select {
@@ -59,13 +73,12 @@ func (o *older) do(ctx context.Context, q *wire.OlderRequest) (a wire.Older, err
 }
 
 func (o *older) once(ctx context.Context, request []byte) (a wire.Older, err error) {
-	select {
-	case o.turns <- struct{}{}:
-	case <-ctx.Done():
-		return a, context.Cause(ctx)
+	end, err := o.turns.Take(ctx, httpserver.ClientOf(ctx))
+	if err != nil {
+		return a, fmt.Errorf("wait to ask a node for older history: %w", err)
 	}
 	b, err := o.ask(ctx, request)
-	<-o.turns
+	end()
 	if err != nil {
 		return a, fmt.Errorf("ask a node for older history: %w", err)
 	}
@@ -106,19 +119,78 @@ func either(a, b wire.Older) (all wire.Older) {
 	return all
 }
 
-// has is what nodes have, or had a moment ago. It is an error only if none has ever answered.
+// has is what nodes have, or had when one answered last. It waits only if none has ever answered, and is an error if
+// none does.
 func (o *older) has(ctx context.Context) (wire.Older, error) {
-	o.mu.Lock()
-	fresh, ever := time.Since(o.heard) < olderAge, !o.heard.IsZero()
-	o.mu.Unlock()
-	if !fresh {
-		if _, err := o.do(ctx, &wire.OlderRequest{}); err != nil && !ever {
-			return wire.Older{}, err
+	for {
+		o.mu.Lock()
+		ever := !o.heard.IsZero()
+		known, failure := either(o.known[0], o.known[1]), o.failure
+		fresh, failing := time.Since(o.heard) < olderAge, time.Since(o.failed) < olderAge
+		if !fresh && !failing && o.asking == nil {
+			o.asking = make(chan struct{})
+			go o.refresh(o.since, o.asking)
+		}
+		asking := o.asking
+		o.mu.Unlock()
+		switch {
+		case ever:
+			return known, nil
+		case failing:
+			return known, failure
+		}
+		select {
+		case <-asking:
+		case <-ctx.Done():
+			return known, context.Cause(ctx)
+		}
+	}
+}
+
+// refresh asks what nodes have: so often that each of a few has answered if it was not asked for long.
+func (o *older) refresh(since time.Time, asked chan struct{}) {
+	times := 1
+	if time.Since(since) >= olderForget {
+		times = olderTries
+	}
+	var err error
+	for range times {
+		if _, err = o.do(o.ctx, &wire.OlderRequest{}); err != nil {
+			break
 		}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return either(o.known[0], o.known[1]), nil
+	o.asking = nil
+	if err != nil {
+		o.failed, o.failure = time.Now(), err
+	}
+	close(asked)
+}
+
+// reserve counts bytes of the shelf for a window, until unreserve: windows have half of it at most.
+func (o *older) reserve(n int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.held+n > o.h.shelf.most/2 || !o.h.shelf.reserve(n) {
+		return false
+	}
+	o.held += n
+	return true
+}
+
+func (o *older) unreserve(n int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.held -= n
+	o.h.shelf.unreserve(n)
+}
+
+// savanna tells whether the head has finality data.
+func (o *older) savanna() bool {
+	o.h.mu.Lock()
+	defer o.h.mu.Unlock()
+	return o.h.savanna
 }
 
 // complete is a block from which on nothing is missing here. Finality data may begin later than the rest: it is only
@@ -127,7 +199,7 @@ func (o *older) complete(q *wire.BlocksRequest) uint32 {
 	from := o.h.source.FirstStored()
 	for _, l := range o.h.logs() {
 		switch begin, end := l.Range(); {
-		case l == o.h.finality && (begin == end || !q.V1 || !q.Finality):
+		case l == o.h.finality && (!q.V1 || !q.Finality || begin == end && !o.savanna()):
 		case begin < end:
 			from = max(from, begin)
 		default:
@@ -147,7 +219,7 @@ func (o *older) status(ctx context.Context, s wire.Status) (wire.Status, error) 
 		wire.KindTraces: {&s.TraceBegin, &s.TraceEnd}, wire.KindDeltas: {&s.StateBegin, &s.StateEnd},
 		wire.KindFinality: {&s.FinalityBegin, &s.FinalityEnd},
 	} {
-		if o.h.logOf()[kind] == nil || there.Begins[kind] == 0 {
+		if o.h.logOf()[kind] == nil || there.Begins[kind] == 0 || there.Begins[kind] > s.Head.Num {
 			continue
 		}
 		if *at.begin == *at.end {
@@ -210,148 +282,4 @@ func (o *older) named(v wire.Version, q *wire.BlocksRequest, complete uint32) ma
 		}
 	}
 	return list
-}
-
-// lacking are the kinds of what a client asks for of a block that only a node has; needs tells whether a node is to be
-// asked, if for the names of the block alone.
-func (o *older) lacking(ctx context.Context, q *wire.BlocksRequest, num uint32) (
-	want [wire.Kinds]bool, needs bool, err error,
-) {
-	if num > o.complete(q) {
-		return want, false, nil
-	}
-	there, err := o.has(ctx)
-	if err != nil || num < there.First {
-		return want, false, err
-	}
-	want[wire.KindBlock] = q.Block && num < o.h.source.FirstStored() && there.Begins[wire.KindBlock] > 0 &&
-		num >= there.Begins[wire.KindBlock]
-	asked := [...]bool{wire.KindTraces: q.Traces, wire.KindDeltas: q.Deltas, wire.KindFinality: q.V1 && q.Finality}
-	for kind, l := range o.h.logOf() {
-		if l == nil || !asked[kind] || there.Begins[kind] == 0 || num < there.Begins[kind] {
-			continue
-		}
-		begin, end := l.Range()
-		// A log of changes begins with the whole state, where the node has what the block changed.
-		whole := kind == wire.KindDeltas && num == begin && there.Begins[kind] < begin
-		want[kind] = begin == end || num < begin || whole
-	}
-	_, this := o.h.id(num)
-	_, prev := o.h.id(num - 1)
-	return want, want != [wire.Kinds]bool{} || !this || !prev && num > there.First, nil
-}
-
-// window is what a session has of a node: blocks that follow each other, for the next messages.
-type window struct {
-	want   [wire.Kinds]bool
-	blocks []wire.OlderBlock
-	held   int64 // of the shelf
-}
-
-// drop lets all go.
-func (w *window) drop(s *shelf) {
-	if w.held > 0 {
-		s.unreserve(w.held)
-	}
-	*w = window{}
-}
-
-// elder is a block of a node that is being sent.
-type elder struct {
-	*wire.OlderBlock
-	o    *older
-	want [wire.Kinds]bool
-	at   int64 // of what there is, what comes next
-}
-
-// elder gets what only a node has of a block; nil if nothing.
-func (o *older) elder(ctx context.Context, w *window, d due) (*elder, error) {
-	want, needs, err := o.lacking(ctx, d.request, d.num)
-	if err != nil || !needs {
-		return nil, err
-	}
-	if len(w.blocks) == 0 || w.want != want || w.blocks[0].Num != d.num {
-		if err := o.fill(ctx, w, want, d); err != nil {
-			return nil, err
-		}
-	}
-	x := &elder{OlderBlock: &w.blocks[0], o: o, want: want}
-	w.blocks = w.blocks[1:]
-	if id, ok := o.h.id(d.num); ok && id != x.ID {
-		return nil, fmt.Errorf("a node of the fleet has block %d as %s, and it is %s here", d.num, x.ID, id)
-	}
-	return x, nil
-}
-
-// fill gets the blocks from the one that is due on, as many as there is room for.
-func (o *older) fill(ctx context.Context, w *window, want [wire.Kinds]bool, d due) error {
-	w.drop(o.h.shelf)
-	there, err := o.has(ctx)
-	if err != nil {
-		return err
-	}
-	q := wire.OlderRequest{Start: d.num, End: d.num + 1, Want: want, Most: olderLittle, First: there.First,
-		Begins: there.Begins}
-	if o.h.shelf.reserve(olderPiece) {
-		w.held = olderPiece
-		q.Most, q.End = olderPiece, min(d.request.End, max(o.complete(d.request), d.num)+1)
-	}
-	a, err := o.do(ctx, &q)
-	if err != nil {
-		return fmt.Errorf("block %d: %w", d.num, err)
-	}
-	for i, x := range a.Blocks {
-		if x.Num != d.num+uint32(i) || i > 0 && int64(len(x.Data)) != x.Length() {
-			return fmt.Errorf("a node of the fleet answers for block %d with block %d", d.num+uint32(i), x.Num)
-		}
-	}
-	if len(a.Blocks) == 0 {
-		return fmt.Errorf("a node of the fleet answers for block %d with none", d.num)
-	}
-	w.want, w.blocks = want, a.Blocks
-	return nil
-}
-
-// name is the block with nothing but its names.
-func (x *elder) name() *recorded {
-	return &recorded{Position: x.Position, prev: x.Prev}
-}
-
-// send sends all of a kind. Kinds come in their order.
-func (x *elder) send(ctx context.Context, m *message, kind int) error {
-	left := x.Lengths[kind]
-	if left < 0 {
-		return m.nothing()
-	}
-	if _, err := m.Write(wire.AppendLength(nil, uint64(left))); err != nil {
-		return err
-	}
-	for left > 0 {
-		if len(x.Data) == 0 {
-			if err := x.more(ctx); err != nil {
-				return err
-			}
-		}
-		n := min(left, int64(len(x.Data)), int64(m.o.limits.SentAtOnce))
-		if _, err := m.Write(x.Data[:n]); err != nil {
-			return err
-		}
-		x.Data, x.at, left = x.Data[n:], x.at+n, left-n
-	}
-	return nil
-}
-
-// more gets the next bytes of a block that is longer than what is asked for at once.
-func (x *elder) more(ctx context.Context) error {
-	a, err := x.o.do(ctx, &wire.OlderRequest{Start: x.Num, End: x.Num + 1, Want: x.want, Offset: uint64(x.at),
-		Most: olderLittle})
-	if err != nil {
-		return fmt.Errorf("block %d from byte %d on: %w", x.Num, x.at, err)
-	}
-	if len(a.Blocks) != 1 || a.Blocks[0].Position != x.Position || a.Blocks[0].Lengths != x.Lengths ||
-		len(a.Blocks[0].Data) == 0 {
-		return fmt.Errorf("block %d has changed on a node of the fleet while it was sent", x.Num)
-	}
-	x.Data = a.Blocks[0].Data
-	return nil
 }

@@ -25,10 +25,17 @@ type pair struct {
 	other         func(wire.OlderRequest) *ship.History // who answers in the node's place; nil, or nil for nobody
 	asked         atomic.Int64
 	fails         atomic.Pointer[error] // what the replica is told instead of an answer
+	silent        atomic.Bool           // nodes answer nothing, for as long as a fleet waits
 }
 
-func (p *pair) ask(_ context.Context, request []byte) ([]byte, error) {
+func (p *pair) ask(ctx context.Context, request []byte) ([]byte, error) {
 	p.asked.Add(1)
+	if p.silent.Load() {
+		ctx, done := context.WithTimeout(ctx, 5*time.Second)
+		defer done()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if err := p.fails.Load(); err != nil {
 		return nil, *err
 	}
@@ -249,6 +256,7 @@ func TestWithoutANodeAClientGetsNothingOlder(t *testing.T) {
 	ends := func(why string, err error) {
 		t.Helper()
 		p.fails.Store(&err)
+		defer p.replica.history.ForgetFailure()
 		defer p.fails.Store(nil)
 		if c := p.replica.askAll(3, head+1); !c.ended() {
 			t.Errorf("%s: the client got something", why)
@@ -362,4 +370,76 @@ func TestAClientThatNamesManyOlderBlocksIsEnded(t *testing.T) {
 	if c := p.replica.askAll(1500, 1510, have...); !c.ended() {
 		t.Error("it is answered")
 	}
+}
+
+// within demands something soon.
+func within(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(3 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Errorf("%s: not within three seconds", what)
+			return
+		}
+	}
+}
+
+// Clients that wait for a node that is silent, and go, leave nothing; others are served, and the server ends.
+func TestASilentNodeHoldsNobody(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	p.compare(t, 3)
+	live := p.replica.askAll(12, 30)
+	for range 12 - 3 {
+		if num := numberOf(live.read()); num == 19 {
+			break
+		}
+	}
+	p.silent.Store(true)
+	var waiting []*client
+	before := p.replica.server.Stats().Sessions
+	for range 16 {
+		waiting = append(waiting, p.replica.askAll(3, 20))
+	}
+	begun := time.Now()
+	live.send(0)
+	live.read()
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("another client's status took %s", took)
+	}
+	for _, c := range waiting[:12] {
+		c.c.Close()
+	}
+	within(t, "clients that are gone leave", func() bool { return p.replica.server.Stats().Sessions == before+4 })
+	begun = time.Now()
+	p.replica.server.Close() //nolint:errcheck // how long it takes counts
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+}
+
+// Clients that take nothing of a node's blocks hold half of the memory at most, and give it back.
+func TestWhatNodesSendHasAShareOfTheMemory(t *testing.T) {
+	const room = 8 << 20
+	p := heavy(t, 4, ship.Options{RecentBytes: room})
+	var list []*client
+	for range 20 {
+		c, _ := p.replica.connect(0)
+		b := []byte{1}
+		for _, x := range []uint32{2, 20, 1} {
+			b = binary.LittleEndian.AppendUint32(b, x)
+		}
+		c.send(append(b, 0, 0, 1, 1, 1)...)
+		if got := numberOf(c.read()); got != 2 {
+			t.Fatalf("block %d", got)
+		}
+		list = append(list, c)
+		if held := p.replica.history.OlderHeld(); held > room/2 {
+			t.Fatalf("%d bytes are held", held)
+		}
+	}
+	within(t, "clients that may be sent nothing hold nothing", func() bool { return p.replica.history.OlderHeld() == 0 })
+	p.compare(t, 1)
+	for _, c := range list {
+		c.c.Close()
+	}
+	within(t, "nothing is held", func() bool { return p.replica.history.OlderHeld() == 0 })
 }

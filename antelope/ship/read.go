@@ -129,6 +129,7 @@ type sending struct {
 	m    *message
 	x    *recorded // nil if the block is not known
 	from *elder    // what a node has of it; nil for nothing
+	plan plan      // of a history that has nodes to ask
 }
 
 // send sends a block.
@@ -136,7 +137,7 @@ func (h *History) send(ctx context.Context, out *sender, d due) (err error) {
 	kept := h.recent.get(d.num)
 	s := sending{History: h, d: d, x: kept}
 	if kept == nil && h.older != nil {
-		if s.from, err = h.older.elder(ctx, &out.window, d); err != nil {
+		if s.from, s.plan, err = h.older.elder(ctx, &out.window, d); err != nil {
 			return err
 		}
 	}
@@ -170,7 +171,18 @@ func (h *History) send(ctx context.Context, out *sender, d due) (err error) {
 			return err
 		}
 	}
+	if len(out.window.blocks) == 0 {
+		out.window.drop()
+	}
 	return s.m.end()
+}
+
+// missing is that there is nothing of a kind: an error if it was here a moment ago, and a node has it.
+func (s *sending) missing(kind int) error {
+	if s.plan.here[kind] && s.d.num <= s.at().irreversible.Num {
+		return fmt.Errorf("%w: block %d was let go while it was sent", ErrOlderMissing, s.d.num)
+	}
+	return s.m.nothing()
 }
 
 // head sends which block it is. prev tells that the one before it is known.
@@ -200,11 +212,11 @@ func (s *sending) kind(kind int) error {
 	case wire.KindBlock:
 		return s.block(q.Block)
 	case wire.KindTraces:
-		return s.entry(s.traces, q.Traces, func() []byte { return x.traces })
+		return s.entry(kind, s.traces, q.Traces, func() []byte { return x.traces })
 	case wire.KindDeltas:
-		return s.entry(s.state, q.Deltas, func() []byte { return x.deltas })
+		return s.entry(kind, s.state, q.Deltas, func() []byte { return x.deltas })
 	}
-	return s.entry(s.finality, q.Finality, func() []byte { return x.finality })
+	return s.entry(kind, s.finality, q.Finality, func() []byte { return x.finality })
 }
 
 // nameBlock is a block with nothing but its names; kept is the one that memory has, if it does.
@@ -272,7 +284,7 @@ func (s *sending) block(asked bool) error {
 		case err != nil:
 			return err
 		case b == nil && first:
-			return s.m.nothing()
+			return s.missing(wire.KindBlock)
 		case b == nil:
 			return fmt.Errorf("block %d was replaced while it was sent: %w", x.Num, shiplog.ErrNotFound)
 		case b.held > 0:
@@ -317,7 +329,7 @@ func (s *sending) blockFrom(at int) (*part, int, error) {
 }
 
 // entry sends what a log has of the block, from memory if it is there.
-func (s *sending) entry(l *shiplog.Log, asked bool, kept func() []byte) error {
+func (s *sending) entry(kind int, l *shiplog.Log, asked bool, kept func() []byte) error {
 	if s.x == nil || l == nil || !asked {
 		return s.m.nothing()
 	}
@@ -330,21 +342,21 @@ func (s *sending) entry(l *shiplog.Log, asked bool, kept func() []byte) error {
 			return s.m.bytes(y.b)
 		}
 	}
-	return s.streamEntry(l)
+	return s.streamEntry(kind, l)
 }
 
 // streamEntry sends what a log has of the block as it is unpacked.
-func (s *sending) streamEntry(l *shiplog.Log) error {
+func (s *sending) streamEntry(kind int, l *shiplog.Log) error {
 	e, err := l.Read(s.x.Num)
 	if errors.Is(err, shiplog.ErrNotFound) {
-		return s.m.nothing()
+		return s.missing(kind)
 	}
 	if err != nil {
 		return err
 	}
 	if e.ID != s.x.ID {
 		if err := s.otherwise(l, e, s.x); errors.Is(err, shiplog.ErrNotFound) {
-			return errors.Join(e.Close(), s.m.nothing())
+			return errors.Join(e.Close(), s.missing(kind))
 		} else if err != nil {
 			return errors.Join(err, e.Close())
 		}

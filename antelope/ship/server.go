@@ -39,6 +39,8 @@ type Server struct {
 	first     uint32
 	frames    map[wire.Version][]byte // the first one of clients
 	running   sync.WaitGroup
+	ctx       context.Context // of sessions
+	end       context.CancelFunc
 	counts    counts
 
 	mu       sync.Mutex
@@ -73,6 +75,7 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 		requests: httpserver.NewShares(l.RequestsBytes, httpserver.ShareOf(l.RequestsBytes)),
 		places:   httpserver.NewShares(int64(l.Sessions), int64(l.EachSessions)),
 		frames:   map[wire.Version][]byte{wire.Leap: wire.Leap.ABI(), wire.Spring: wire.Spring.ABI()}}
+	s.ctx, s.end = context.WithCancel(context.Background())
 	s.upgrade = websocket.Upgrader{
 		ReadBufferSize: l.ReadBuffer, WriteBufferSize: l.WriteBuffer,
 		CheckOrigin: func(*http.Request) bool { return true }, // as nodeos: it is not for the outside
@@ -135,6 +138,7 @@ func (s *Server) Stats() ServerStats {
 func (s *Server) Close() error {
 	s.h.follow(nil)
 	err := s.edge.Close()
+	s.end()
 	s.mu.Lock()
 	s.closed = true
 	for _, c := range s.sessions {
@@ -193,11 +197,14 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.running.Add(1)
 	defer s.running.Done()
 	s.o.Log.Info(fmt.Sprintf("incoming connection from %s", r.RemoteAddr))
-	ctx, cancel := context.WithCancelCause(context.Background())
+	ctx, cancel := context.WithCancelCause(httpserver.Asking(s.ctx, client))
 	defer cancel(nil)
 	go func() { cancel(s.listen(ctx, x, c, client)) }()
+	if s.h.older != nil {
+		go func() { cancel(s.begin(ctx, x)) }()
+	}
 	out := &sender{c: c, limits: &s.o.Limits, bytes: &s.counts.bytes}
-	defer out.window.drop(s.h.shelf)
+	defer out.window.drop()
 	err = s.talk(ctx, x, out)
 	s.h.o.Damaged(err)
 	s.o.Log.Info(fmt.Sprintf("Closing connection from %s", r.RemoteAddr),
@@ -227,11 +234,7 @@ func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of h
 			requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
 		}
-		within, err := s.reach(ctx, x, q.Blocks)
-		if err == nil && !x.asked(q, within) {
-			err = errTooMany
-		}
-		if err != nil {
+		if err := s.take(ctx, x, q); err != nil {
 			requests.giveBack(taken)
 			return err
 		}
@@ -242,10 +245,45 @@ func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of h
 	}
 }
 
+// take has a request begin: at once, or by begin where nodes may have to be asked first. Then the connection's end is
+// noticed meanwhile.
+func (s *Server) take(ctx context.Context, x *session, q wire.Request) error {
+	if s.h.older != nil {
+		select {
+		case x.requests <- q:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if !x.asked(q, reach{has: s.h.has, first: s.first}) {
+		return errTooMany
+	}
+	return nil
+}
+
+// begin has requests begin, in their order, until ctx ends.
+func (s *Server) begin(ctx context.Context, x *session) error {
+	for {
+		select {
+		case q := <-x.requests:
+			within, err := s.reach(ctx, x, q.Blocks)
+			if err == nil && !x.asked(q, within) {
+				err = errTooMany
+			}
+			if err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
 // reach is what a request is held against, with what nodes have if there are any.
 func (s *Server) reach(ctx context.Context, x *session, q *wire.BlocksRequest) (reach, error) {
 	here := reach{has: s.h.has, first: s.first}
-	if q == nil || s.h.older == nil {
+	if q == nil {
 		return here, nil
 	}
 	r, err := s.h.older.reach(ctx, x.version, q, here)
@@ -273,6 +311,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 		d, ok := x.take(s.h)
 		switch {
 		case !ok:
+			out.window.drop()
 			select {
 			case <-ctx.Done():
 				return nil

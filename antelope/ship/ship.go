@@ -386,7 +386,12 @@ func (h *History) Sync() error { return h.recorder.Sync() }
 
 // Close writes what waits, makes it durable, and closes the files. The chain tells
 // nothing more.
-func (h *History) Close() error { return errors.Join(h.recorder.Close(), h.closeLogs()) }
+func (h *History) Close() error {
+	if h.older != nil {
+		h.older.end()
+	}
+	return errors.Join(h.recorder.Close(), h.closeLogs())
+}
 
 func (h *History) closeLogs() (err error) {
 	for _, l := range h.logs() {
