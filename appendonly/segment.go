@@ -1,10 +1,12 @@
 package appendonly
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"tarn/store/vfs"
@@ -164,13 +166,17 @@ func isTrailer(t []byte) bool {
 	return string(t[16:]) == trailerMagic && checksum(t[:12]) == binary.LittleEndian.Uint32(t[12:])
 }
 
+// scanBuffer is how much of a segment is read at once, in bytes: a start scans hundreds of MB of small entries.
+const scanBuffer = 1 << 20
+
 // scan reads entries until one is not whole.
 func (s *segment) scan(f vfs.File, size int64) error {
 	s.end = headerSize
 	var head [entryHead]byte
 	var entry []byte
+	in := bufio.NewReaderSize(io.NewSectionReader(f, headerSize, size-headerSize), scanBuffer)
 	for s.end+entryHead <= size {
-		if err := vfs.ReadFull(f, head[:], s.end); err != nil {
+		if _, err := io.ReadFull(in, head[:]); err != nil {
 			return err
 		}
 		length := int64(binary.LittleEndian.Uint32(head[:]))
@@ -181,7 +187,7 @@ func (s *segment) scan(f vfs.File, size int64) error {
 			entry = make([]byte, length)
 		}
 		entry = entry[:length]
-		if err := vfs.ReadFull(f, entry, s.end+entryHead); err != nil {
+		if _, err := io.ReadFull(in, entry); err != nil {
 			return err
 		}
 		if entrySum(s.first+s.count, entry) != binary.LittleEndian.Uint32(head[4:]) {

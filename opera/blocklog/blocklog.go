@@ -290,6 +290,12 @@ func (l *Log) Settle(before inter.BlockNumber) error {
 		l.own.index.Settle(uint64(before)))
 }
 
+// Save saves the indexes of what [Log.Settle] tells of ([appendonly.Index.Save]).
+func (l *Log) Save(before inter.BlockNumber) error {
+	return errors.Join(l.brought.index.Save(l.Brought()), l.recorded.index.Save(l.recorded.synced.Load()),
+		l.own.index.Save(uint64(before)))
+}
+
 // Move moves a segment of each log that has nothing but blocks before a number, such that a
 // genesis brought, or records that are synced, to OldDir, and tells whether there was one. It may run beside the
 // goroutine that appends, but not beside Cut.

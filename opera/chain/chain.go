@@ -173,6 +173,7 @@ func (c *Chain) Close() error {
 	}
 	err := c.beginning.replace(nil)
 	if c.logs != nil {
+		c.warn(c.logs.save(c.store.Durable().Irreversible))
 		err = errors.Join(err, c.logs.close())
 	}
 	if err != nil {

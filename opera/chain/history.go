@@ -257,6 +257,20 @@ func (l *logs) settle(durable uint64, o *HistoryOptions) error {
 	return nil
 }
 
+// save makes the indexes of what an image of the store counts on durable, for a start that need not make them again. A
+// start makes what is not there.
+func (l *logs) save(durable uint64) error {
+	l.running.Wait()
+	if l.failed != nil {
+		return nil // close says it
+	}
+	err := errors.Join(l.events.Save(l.synced.Load()), l.blocks.Save(inter.BlockNumber(durable)+1), l.states.Save(durable))
+	if err != nil {
+		return fmt.Errorf("save the history's indexes: the next start makes them again: %w", err)
+	}
+	return nil
+}
+
 // move moves at most one file of each log, so that nobody waits for long.
 func (l *logs) move(durable uint64) error {
 	_, err1 := l.events.Move(l.synced.Load())

@@ -155,6 +155,9 @@ func (l *Log) Sync() error { return l.log.Sync() }
 // beside Cut.
 func (l *Log) Settle(before uint64) error { return l.index.Settle(before) }
 
+// Save is [appendonly.Index.Save].
+func (l *Log) Save(before uint64) error { return l.index.Save(before) }
+
 // Move moves a segment of nothing but events before a number to OldDir, and tells whether there
 // was one. It may run beside the goroutine that appends, but not beside Cut.
 func (l *Log) Move(before uint64) (bool, error) { return l.log.Move(before) }

@@ -103,6 +103,9 @@ func (a *Archive) Sync() error { return a.log.Sync() }
 // beside the writer, but not beside Cut and Drop.
 func (a *Archive) Settle(head uint64) error { return a.index.Settle(head + 1) }
 
+// Save is [appendonly.Index.Save], of the blocks up to head.
+func (a *Archive) Save(head uint64) error { return a.index.Save(head + 1) }
+
 // Cut forgets the blocks after the store's head, which is all that a crash leaves to do.
 func (a *Archive) Cut(head uint64) error {
 	return errors.Join(a.log.Cut(head+1), a.index.Cut(head+1))
