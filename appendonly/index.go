@@ -235,14 +235,15 @@ func (x *Index) Settle(before uint64) error {
 	}
 }
 
-// saveLeast is how many bytes of memory are worth a run at the end: less is read from the log in a moment.
+// saveLeast is how many bytes of memory are worth a run at the end, or half of what there may be: less is read from the
+// log in a moment.
 const saveLeast = 1 << 20
 
 // Save makes a run of the entries in memory before a number, for [Index.Settle] has told of these: so that who opens the
 // index next need not read them from the log again. It is for the end, and costs nothing where there is little.
 func (x *Index) Save(before uint64) error {
 	x.mu.RLock()
-	little, from := x.bytes < saveLeast, x.from
+	little, from := x.bytes < min(saveLeast, x.o.MemoryBytes/2), x.from
 	x.mu.RUnlock()
 	if little || before <= from {
 		return nil

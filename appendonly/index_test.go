@@ -177,6 +177,10 @@ func TestAnIndexFindsWhatTheLogHas(t *testing.T) {
 				check(t, x.Cut(next))
 				check(t, agrees(t, x, l, r))
 			}
+			if r.IntN(2) == 0 {
+				check(t, x.Save(l.Next()))
+				check(t, agrees(t, x, l, r))
+			}
 			check(t, x.Close())
 			x, err = OpenIndex(smallIndex(mem, l))
 			check(t, err)
@@ -201,7 +205,7 @@ func TestAnIndexSurvivesAPowerCutAnywhere(t *testing.T) {
 	check(t, err)
 	from := disk.Position()
 	check(t, grow(t, r, l, x, 400))
-	check(t, errors.Join(x.Close(), l.Close()))
+	check(t, errors.Join(l.Sync(), x.Save(l.Next()), x.Close(), l.Close()))
 	for s := range disk.Recording().States(recordfs.Options{From: from, Count: *statesFlag / 3, Seed: seed}) {
 		o := smallLog(s.FS)
 		l, err := OpenLog(o)
@@ -216,6 +220,39 @@ func TestAnIndexSurvivesAPowerCutAnywhere(t *testing.T) {
 			t.Fatalf("%v\n%v", err, s)
 		}
 		check(t, errors.Join(x.Close(), l.Close()))
+	}
+}
+
+// A clean end leaves nothing for the next start to read from the log again; little is not worth a file.
+func TestASavedIndexIsNotMadeAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(seed(t), 12))
+	for _, x := range []struct {
+		room int64 // for memory
+		runs int
+	}{{2 << 20, 1}, {64 << 20, 0}} {
+		mem := memfs.New()
+		l, err := OpenLog(LogOptions{FS: mem, Dir: "/log"})
+		check(t, err)
+		o := smallIndex(mem, l)
+		o.MemoryBytes = x.room
+		index, err := OpenIndex(o)
+		check(t, err)
+		for index.Stats().MemoryBytes < 1<<20-1000 || x.runs > 0 && index.Stats().MemoryBytes < 1<<20+1000 {
+			entry := make([]byte, 40)
+			for i := range entry {
+				entry[i] = byte(r.Uint32())
+			}
+			number, err := l.Append(entry)
+			check(t, errors.Join(err, index.Add(number, entry)))
+		}
+		check(t, errors.Join(l.Sync(), index.Save(l.Next()), index.Close()))
+		index, err = OpenIndex(o)
+		check(t, err)
+		if s := index.Stats(); s.Runs != x.runs || (s.MemoryBytes == 0) != (x.runs == 1) {
+			t.Errorf("with room for %d bytes it opens with %d runs, %d bytes in memory", x.room, s.Runs, s.MemoryBytes)
+		}
+		check(t, agrees(t, index, l, r))
+		check(t, errors.Join(index.Close(), l.Close()))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 var (
 	benchRows   = flag.Int("rows", 1_000_000, "rows in the store that is measured")
-	benchSorted = flag.Bool("sorted", false, "put the rows of BenchmarkCheckpoint in the order of their keys: their pages are full")
+	benchSorted = flag.Bool("sorted", false, "put rows in the order of their keys: their pages are full")
 )
 
 func benchKey(buf []byte, i uint64) []byte {
@@ -28,14 +28,48 @@ func benchKey(buf []byte, i uint64) []byte {
 	return buf
 }
 
+// benchKeys are the keys of -rows rows, in the order in which they are put.
+func benchKeys() [][32]byte {
+	keys := make([][32]byte, *benchRows)
+	for i := range keys {
+		benchKey(keys[i][:0], uint64(i))
+	}
+	if *benchSorted {
+		slices.SortFunc(keys, func(x, y [32]byte) int { return bytes.Compare(x[:], y[:]) })
+	}
+	return keys
+}
+
+// BenchmarkGet measures reads of random rows of a store that was closed and opened again.
+func BenchmarkGet(b *testing.B) {
+	e, t := benchStore(b, MappedPrivate)
+	dir := e.o.Dir
+	if err := e.Close(); err != nil {
+		b.Fatal(err)
+	}
+	e, err := Open(Options{Dir: dir, Mode: MappedPrivate, LimitBytes: 64 << 30})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer e.Close()
+	rng, key := rand.New(rand.NewPCG(1, 1)), make([]byte, 0, 32)
+	b.Run("rows", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := e.Get(t, benchKey(key, rng.Uint64N(uint64(*benchRows)))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 // benchStore returns a store of -rows rows of 32-byte keys and 120-byte values.
 func benchStore(b *testing.B, mode Mode) (*Engine, store.Table) {
 	b.Helper()
 	e, t := newRows(b, Options{Mode: mode, LimitBytes: 64 << 30, PrivateBytes: 16 << 30})
-	key, value := make([]byte, 0, 32), make([]byte, 120)
-	for i := range uint64(*benchRows) {
-		binary.LittleEndian.PutUint64(value, i)
-		if err := e.Put(t, benchKey(key, i), value, nil); err != nil {
+	value := make([]byte, 120)
+	for i, key := range benchKeys() {
+		binary.LittleEndian.PutUint64(value, uint64(i))
+		if err := e.Put(t, key[:], value, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -123,13 +157,7 @@ func BenchmarkRows(b *testing.B) {
 // BenchmarkCheckpoint measures how many bytes a checkpoint writes for each update, after so many of random rows,
 // and how many a log of the changed rows would have.
 func BenchmarkCheckpoint(b *testing.B) {
-	keys := make([][32]byte, *benchRows)
-	for i := range keys {
-		benchKey(keys[i][:0], uint64(i))
-	}
-	if *benchSorted {
-		slices.SortFunc(keys, func(x, y [32]byte) int { return bytes.Compare(x[:], y[:]) })
-	}
+	keys := benchKeys()
 	const value, headOfRow = 96, 6 // bytes
 	e, t := newRows(b, Options{Mode: MappedPrivate, LimitBytes: 64 << 30, PrivateBytes: 16 << 30})
 	put := func(key []byte, n uint64) {
