@@ -43,7 +43,7 @@ func benchKeys() [][32]byte {
 // BenchmarkGet measures reads of random rows of a store that was closed and opened again.
 func BenchmarkGet(b *testing.B) {
 	e, t := benchStore(b, MappedPrivate)
-	dir := e.o.Dir
+	dir := e.opts.Dir
 	if err := e.Close(); err != nil {
 		b.Fatal(err)
 	}
