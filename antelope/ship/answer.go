@@ -264,5 +264,15 @@ func (p *portion) read(l *shiplog.Log) (length int64, err error) {
 		}
 		return 0, fmt.Errorf("%s: offset %d: %w", e.Path, e.Offset, err)
 	}
+	if skip+n < length {
+		return length, nil
+	}
+	var more [1]byte // the end of the stream has a checksum, which is looked at there
+	if _, err := io.ReadFull(e, more[:]); !errors.Is(err, io.EOF) || errors.Is(err, shiplog.ErrCorrupt) {
+		if !errors.Is(err, shiplog.ErrNotFound) {
+			err = errors.Join(err, shiplog.ErrCorrupt)
+		}
+		return 0, fmt.Errorf("%s: offset %d: %w", e.Path, e.Offset, err)
+	}
 	return length, nil
 }

@@ -2,6 +2,7 @@ package ship
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"tarn/antelope/ship/wire"
@@ -20,7 +21,10 @@ func (o *older) plan(ctx context.Context, q *wire.BlocksRequest, num uint32) (p 
 		wire.KindFinality: q.V1 && q.Finality}
 	if num > o.complete(q) {
 		p.here = asked
-		p.here[wire.KindFinality] = false // which a chain need not have
+		if l := o.h.finality; l != nil { // which a chain need not have
+			begin, end := l.Range()
+			p.here[wire.KindFinality] = asked[wire.KindFinality] && begin < end && num >= begin
+		}
 		return p, nil
 	}
 	there, err := o.has(ctx)
@@ -54,6 +58,7 @@ func (o *older) plan(ctx context.Context, q *wire.BlocksRequest, num uint32) (p 
 type window struct {
 	request *wire.BlocksRequest // that they are for
 	plan    plan
+	there   wire.Older // what nodes were known to have
 	blocks  []wire.OlderBlock
 	o       *older
 	held    int64 // of the shelf
@@ -70,10 +75,11 @@ func (w *window) drop() {
 // elder is a block of a node that is being sent.
 type elder struct {
 	*wire.OlderBlock
-	o    *older
-	want [wire.Kinds]bool
-	at   int64  // of what there is, what comes next
-	most uint32 // bytes that are asked for at once
+	o     *older
+	want  [wire.Kinds]bool
+	there wire.Older // what nodes were known to have
+	at    int64      // of what there is, what comes next
+	most  uint32     // bytes that are asked for at once
 }
 
 // elder gets what only a node has of a block; nil if nothing. The plan says what else is here.
@@ -84,12 +90,12 @@ func (o *older) elder(ctx context.Context, w *window, d due) (*elder, plan, erro
 			w.drop()
 			return nil, p, err
 		}
-		if err := o.fill(ctx, w, p, d); err != nil {
+		if p, err = o.fillOrRenew(ctx, w, p, d); err != nil || !p.needs {
 			w.drop()
 			return nil, p, err
 		}
 	}
-	x := &elder{OlderBlock: &w.blocks[0], o: o, want: w.plan.want, most: olderLittle}
+	x := &elder{OlderBlock: &w.blocks[0], o: o, want: w.plan.want, there: w.there, most: olderLittle}
 	if w.held > 0 {
 		x.most = olderPiece
 	}
@@ -98,6 +104,25 @@ func (o *older) elder(ctx context.Context, w *window, d due) (*elder, plan, erro
 		return nil, w.plan, fmt.Errorf("a node of the fleet has block %d as %s, and it is %s here", d.num, x.ID, id)
 	}
 	return x, w.plan, nil
+}
+
+// fillOrRenew fills a window. If no node has what was planned, nodes are asked what they have now: they let go of blocks.
+func (o *older) fillOrRenew(ctx context.Context, w *window, p plan, d due) (plan, error) {
+	err := o.fill(ctx, w, p, d)
+	if !errors.Is(err, ErrOlderMissing) {
+		return p, err
+	}
+	if e := o.renew(ctx); e != nil {
+		return p, e
+	}
+	again, e := o.plan(ctx, d.request, d.num)
+	if e != nil || again == p {
+		return p, errors.Join(err, e)
+	}
+	if !again.needs {
+		return again, nil
+	}
+	return again, o.fill(ctx, w, again, d)
 }
 
 // fill gets the blocks from the one that is due on that are planned as it is, as many as there is room for.
@@ -125,7 +150,7 @@ func (o *older) fill(ctx context.Context, w *window, p plan, d due) error {
 	if len(a.Blocks) == 0 {
 		return fmt.Errorf("a node of the fleet answers for block %d with none", d.num)
 	}
-	w.request, w.plan, w.blocks = d.request, p, a.Blocks
+	w.request, w.plan, w.there, w.blocks = d.request, p, there, a.Blocks
 	return nil
 }
 
@@ -184,11 +209,11 @@ func (x *elder) send(ctx context.Context, m *message, kind int) error {
 // more gets the next bytes of a block that is longer than what is asked for at once.
 func (x *elder) more(ctx context.Context) error {
 	a, err := x.o.do(ctx, &wire.OlderRequest{Start: x.Num, End: x.Num + 1, Want: x.want, Offset: uint64(x.at),
-		Most: x.most})
+		Most: x.most, First: x.there.First, Begins: x.there.Begins})
 	if err != nil {
 		return fmt.Errorf("block %d from byte %d on: %w", x.Num, x.at, err)
 	}
-	if len(a.Blocks) != 1 || a.Blocks[0].Position != x.Position || a.Blocks[0].Lengths != x.Lengths ||
+	if len(a.Blocks) != 1 || a.Blocks[0].Position != x.Position || a.Blocks[0].Prev != x.Prev || a.Blocks[0].Lengths != x.Lengths ||
 		len(a.Blocks[0].Data) == 0 {
 		return fmt.Errorf("block %d has changed on a node of the fleet while it was sent", x.Num)
 	}

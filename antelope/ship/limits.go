@@ -33,6 +33,7 @@ const (
 	olderWaits    = 5 * time.Second        // the longest of these
 	olderTries    = 16                     // nodes that are asked, one after the other, until one has it
 	olderTryAfter = 5 * time.Millisecond   // until the next is asked
+	olderAgain    = time.Second            // after which what nodes have is asked for anew if one refuses
 	olderForget   = time.Minute            // after which what no node has had any more is forgotten, or after twice as long
 )
 

@@ -32,9 +32,9 @@ type older struct {
 	end context.CancelFunc
 
 	mu      sync.Mutex
-	known   [2]wire.Older // what there was, without blocks: since, and in the time of that length before
-	since   time.Time
-	heard   time.Time     // when a node answered last; zero for never
+	known   [2]wire.Older // what there is, without blocks: by the last round of questions and since, and by the one before
+	since   time.Time     // when that round ended; zero for none
+	heard   time.Time     // when a node answered last
 	failed  time.Time     // when none did
 	failure error         // then
 	asking  chan struct{} // is closed when what nodes have has been asked for; nil while it is not
@@ -77,8 +77,8 @@ func (o *older) once(ctx context.Context, request []byte) (a wire.Older, err err
 	if err != nil {
 		return a, fmt.Errorf("wait to ask a node for older history: %w", err)
 	}
+	defer end()
 	b, err := o.ask(ctx, request)
-	end()
 	if err != nil {
 		return a, fmt.Errorf("ask a node for older history: %w", err)
 	}
@@ -89,19 +89,14 @@ func (o *older) once(ctx context.Context, request []byte) (a wire.Older, err err
 	return a, nil
 }
 
-// note keeps what a node has.
+// note keeps what a node has. It is not all that nodes have before there was a round.
 func (o *older) note(a *wire.Older) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.heard = time.Now()
-	if age := o.heard.Sub(o.since); age >= olderForget {
-		o.known[0], o.known[1] = wire.Older{}, o.known[0]
-		if age >= 2*olderForget {
-			o.known[1] = wire.Older{}
-		}
-		o.since = o.heard
+	if !o.since.IsZero() {
+		o.known[0] = either(o.known[0], *a)
 	}
-	o.known[0] = either(o.known[0], *a)
 }
 
 // either is what one of two nodes has.
@@ -119,17 +114,18 @@ func either(a, b wire.Older) (all wire.Older) {
 	return all
 }
 
-// has is what nodes have, or had when one answered last. It waits only if none has ever answered, and is an error if
-// none does.
+// has is what nodes have, or had when they were asked last. It waits only if they never were, and is an error if none
+// answers.
 func (o *older) has(ctx context.Context) (wire.Older, error) {
 	for {
 		o.mu.Lock()
-		ever := !o.heard.IsZero()
+		ever := !o.since.IsZero()
 		known, failure := either(o.known[0], o.known[1]), o.failure
-		fresh, failing := time.Since(o.heard) < olderAge, time.Since(o.failed) < olderAge
+		fresh := time.Since(o.heard) < olderAge && time.Since(o.since) < olderForget
+		failing := time.Since(o.failed) < olderAge
 		if !fresh && !failing && o.asking == nil {
 			o.asking = make(chan struct{})
-			go o.refresh(o.since, o.asking)
+			go o.refresh(o.asking, false)
 		}
 		asking := o.asking
 		o.mu.Unlock()
@@ -147,25 +143,82 @@ func (o *older) has(ctx context.Context) (wire.Older, error) {
 	}
 }
 
-// refresh asks what nodes have: so often that each of a few has answered if it was not asked for long.
-func (o *older) refresh(since time.Time, asked chan struct{}) {
-	times := 1
-	if time.Since(since) >= olderForget {
-		times = olderTries
+// renew has nodes asked what they have, and counts on nothing from before: one has refused what it was to have. It does
+// so again after a while only.
+func (o *older) renew(ctx context.Context) error {
+	o.mu.Lock()
+	if time.Since(o.since) < olderAgain {
+		o.mu.Unlock()
+		return nil
 	}
+	if o.asking == nil {
+		o.asking = make(chan struct{})
+		go o.refresh(o.asking, true)
+	}
+	asking := o.asking
+	o.mu.Unlock()
+	select {
+	case <-asking:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// renewed is what nodes have when they are asked anew.
+func (o *older) renewed(ctx context.Context) (wire.Older, error) {
+	if err := o.renew(ctx); err != nil {
+		return wire.Older{}, err
+	}
+	return o.has(ctx)
+}
+
+// refresh asks what nodes have: one of them, or so often that each of a few has answered, if that is long ago or what was
+// known counts no more.
+func (o *older) refresh(asked chan struct{}, anew bool) {
+	o.mu.Lock()
+	age := time.Since(o.since)
+	o.mu.Unlock()
+	var round wire.Older
 	var err error
-	for range times {
-		if _, err = o.do(o.ctx, &wire.OlderRequest{}); err != nil {
-			break
-		}
+	if age < olderForget && !anew {
+		_, err = o.do(o.ctx, new(wire.OlderRequest))
+	} else {
+		round, err = o.round()
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.asking = nil
-	if err != nil {
+	switch {
+	case err != nil:
 		o.failed, o.failure = time.Now(), err
+	case anew || age >= 2*olderForget:
+		o.known, o.since = [2]wire.Older{round}, time.Now()
+	case age >= olderForget:
+		o.known, o.since = [2]wire.Older{round, o.known[0]}, time.Now()
 	}
+	o.asking = nil
 	close(asked)
+}
+
+// round is what nodes have that are asked one after the other, a few at a time.
+func (o *older) round() (all wire.Older, failed error) {
+	var mu sync.Mutex
+	var askers sync.WaitGroup
+	for range olderTurns {
+		askers.Go(func() {
+			for range olderTries / olderTurns {
+				a, err := o.do(o.ctx, new(wire.OlderRequest))
+				mu.Lock()
+				all, failed = either(all, a), errors.Join(failed, err)
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	askers.Wait()
+	return all, failed
 }
 
 // reserve counts bytes of the shelf for a window, until unreserve: windows have half of it at most.
@@ -209,11 +262,13 @@ func (o *older) complete(q *wire.BlocksRequest) uint32 {
 	return from
 }
 
-// status adds what nodes have from before the logs here.
-func (o *older) status(ctx context.Context, s wire.Status) (wire.Status, error) {
+// status adds what nodes have from before the logs here. Where none answers it tells what is here: who only follows the
+// head goes on.
+func (o *older) status(ctx context.Context, s wire.Status) wire.Status {
 	there, err := o.has(ctx)
 	if err != nil {
-		return s, fmt.Errorf("the status of the history: %w", err)
+		o.h.o.Log.Debug("The status of the history is without what nodes have", "error", err)
+		return s
 	}
 	for kind, at := range [...]struct{ begin, end *uint32 }{
 		wire.KindTraces: {&s.TraceBegin, &s.TraceEnd}, wire.KindDeltas: {&s.StateBegin, &s.StateEnd},
@@ -227,7 +282,7 @@ func (o *older) status(ctx context.Context, s wire.Status) (wire.Status, error) 
 		}
 		*at.begin = min(*at.begin, there.Begins[kind])
 	}
-	return s, nil
+	return s
 }
 
 // reach is what a request for blocks is held against: what is here, and what nodes have.
@@ -261,6 +316,14 @@ func (o *older) reach(ctx context.Context, v wire.Version, q *wire.BlocksRequest
 	}
 	slices.Sort(ask)
 	a, err := o.do(ctx, &wire.OlderRequest{IDs: ask})
+	if errors.Is(err, ErrOlderMissing) { // nodes let go of blocks
+		if there, err = o.renewed(ctx); err != nil {
+			return here, err
+		}
+		r.first = min(here.first, there.First)
+		ask = slices.DeleteFunc(ask, func(num uint32) bool { return num < there.First })
+		a, err = o.do(ctx, &wire.OlderRequest{IDs: ask})
+	}
 	for _, p := range a.IDs {
 		r.ids[p.Num] = p.ID
 	}

@@ -6,9 +6,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/gorilla/websocket"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
@@ -442,4 +446,120 @@ func TestWhatNodesSendHasAShareOfTheMemory(t *testing.T) {
 		c.c.Close()
 	}
 	within(t, "nothing is held", func() bool { return p.replica.history.OlderHeld() == 0 })
+}
+
+// A damaged entry is passed on to nobody: its end has a checksum.
+func TestADamagedOlderEntryIsPassedOnToNobody(t *testing.T) {
+	p := heavy(t, 4000, ship.Options{})
+	q := wire.OlderRequest{Start: heavyBlock, End: heavyBlock + 1, Most: 1 << 20,
+		Want: [wire.Kinds]bool{wire.KindTraces: true}}
+	p.node.history.Forget()
+	want, err := p.node.history.AnswerOlder(q.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(p.node.dir, "trace_history.log")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for at := 100; at < len(whole); at += 7 {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 0x10
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.node.history.Forget()
+		switch got, err := p.node.history.AnswerOlder(q.Append(nil)); {
+		case err != nil:
+			refused++
+		case !bytes.Equal(got, want):
+			t.Fatalf("a bit of byte %d is another, and the answer too", at)
+		}
+	}
+	if refused < 5 {
+		t.Errorf("%d damaged entries were refused", refused)
+	}
+}
+
+// Until a round of questions has ended nobody counts on the first answer, which may be of a node with less.
+func TestTheFirstAnswerIsNotAllThatNodesHave(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	var asked atomic.Int64
+	hold := make(chan struct{})
+	p.other = func(q wire.OlderRequest) *ship.History {
+		if q.End > 0 || len(q.IDs) > 0 {
+			return nil
+		}
+		if asked.Add(1) == 1 {
+			return p.replica.history // which has less
+		}
+		<-hold
+		return nil
+	}
+	first, _ := p.replica.connect(0)
+	first.send(0) // a status, which has nodes asked
+	within(t, "nodes are asked", func() bool { return asked.Load() > 1 })
+	c := p.replica.askAll(3, 15)
+	time.AfterFunc(100*time.Millisecond, func() { close(hold) })
+	if got := numberOf(c.read()); got != 3 {
+		t.Errorf("the first block is %d", got)
+	}
+}
+
+// Nodes that let go of blocks end a client once at most.
+func TestWhatNodesLetGoIsKnownSoon(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	p.compare(t, 3)
+	p.node.from = 5
+	p.node.history.Forget()
+	time.Sleep(1100 * time.Millisecond) // nodes are asked anew only after a while
+	p.compare(t, 3)
+}
+
+// Who names an older block, acknowledges, and goes while a node is silent, leaves at once. What large requests list counts
+// until it is dropped, whatever comes after it.
+func TestRequestsThatWaitForANode(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	p.compare(t, 3)
+	p.silent.Store(true)
+	before := p.replica.server.Stats().Sessions
+	for range 16 {
+		c := p.replica.askAll(8, 15, p.of(4))
+		for range 3 {
+			c.send(2, 1, 0, 0, 0)
+		}
+		time.AfterFunc(200*time.Millisecond, func() { c.c.Close() })
+	}
+	time.Sleep(200 * time.Millisecond)
+	within(t, "clients that are gone leave", func() bool { return p.replica.server.Stats().Sessions == before })
+	const list = 7 << 20 / 36
+	first := p.of(4)
+	b := []byte{1}
+	for _, x := range []uint32{8, 15, 1} {
+		b = binary.LittleEndian.AppendUint32(b, x)
+	}
+	b = binary.AppendUvarint(b, list)
+	for range list {
+		b = append(binary.LittleEndian.AppendUint32(b, first.Num), first.ID[:]...)
+	}
+	b = append(b, 0, 1, 1, 1)
+	ended := 0
+	for range 12 { // of 7 MiB, where all may have 64
+		c, _ := p.replica.connect(0)
+		if c.c.WriteMessage(websocket.BinaryMessage, b) != nil {
+			ended++
+			continue
+		}
+		time.Sleep(100 * time.Millisecond)
+		_ = c.c.WriteMessage(websocket.BinaryMessage, []byte{1, 8, 0, 0, 0, 15, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1})
+		c.c.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) //nolint:errcheck // reading says it
+		if _, _, err := c.c.ReadMessage(); err != nil && !os.IsTimeout(err) {
+			ended++
+		}
+	}
+	if ended == 0 {
+		t.Error("84 MiB of lists are held")
+	}
 }

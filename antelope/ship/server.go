@@ -199,10 +199,14 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 	s.o.Log.Info(fmt.Sprintf("incoming connection from %s", r.RemoteAddr))
 	ctx, cancel := context.WithCancelCause(httpserver.Asking(s.ctx, client))
 	defer cancel(nil)
-	go func() { cancel(s.listen(ctx, x, c, client)) }()
+	requests := ration{s.requests, client, s.o.Limits.FreeRequest}
 	if s.h.older != nil {
-		go func() { cancel(s.begin(ctx, x)) }()
+		x.waiting = newWaiting(x, requests)
+		go func() {
+			cancel(x.waiting.run(ctx, func(q *wire.BlocksRequest) (reach, error) { return s.reach(ctx, x, q) }))
+		}()
 	}
+	go func() { cancel(s.listen(x, c, requests)) }()
 	out := &sender{c: c, limits: &s.o.Limits, bytes: &s.counts.bytes}
 	defer out.window.drop()
 	err = s.talk(ctx, x, out)
@@ -214,9 +218,8 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 var errTooMany = errors.New("it asks for more than it takes")
 
 // listen takes requests until the connection ends.
-func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of httpserver.Client) error {
+func (s *Server) listen(x *session, c *websocket.Conn, requests ration) error {
 	c.SetReadLimit(s.o.Limits.RequestBytes)
-	requests := ration{s.requests, of, s.o.Limits.FreeRequest}
 	var held int64 // by what the last request for blocks lists
 	defer func() { requests.giveBack(held) }()
 	for {
@@ -234,9 +237,15 @@ func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of h
 			requests.giveBack(taken)
 			return fmt.Errorf("a request of %d bytes: %w", len(b), err)
 		}
-		if err := s.take(ctx, x, q); err != nil {
+		if x.waiting != nil {
+			if !x.waiting.take(q, taken) {
+				return errTooMany
+			}
+			continue
+		}
+		if !x.asked(q, reach{has: s.h.has, first: s.first}) {
 			requests.giveBack(taken)
-			return err
+			return errTooMany
 		}
 		if q.Blocks != nil { // its list is about as long as it was
 			taken, held = held, taken
@@ -245,47 +254,9 @@ func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, of h
 	}
 }
 
-// take has a request begin: at once, or by begin where nodes may have to be asked first. Then the connection's end is
-// noticed meanwhile.
-func (s *Server) take(ctx context.Context, x *session, q wire.Request) error {
-	if s.h.older != nil {
-		select {
-		case x.requests <- q:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	if !x.asked(q, reach{has: s.h.has, first: s.first}) {
-		return errTooMany
-	}
-	return nil
-}
-
-// begin has requests begin, in their order, until ctx ends.
-func (s *Server) begin(ctx context.Context, x *session) error {
-	for {
-		select {
-		case q := <-x.requests:
-			within, err := s.reach(ctx, x, q.Blocks)
-			if err == nil && !x.asked(q, within) {
-				err = errTooMany
-			}
-			if err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
 // reach is what a request is held against, with what nodes have if there are any.
 func (s *Server) reach(ctx context.Context, x *session, q *wire.BlocksRequest) (reach, error) {
 	here := reach{has: s.h.has, first: s.first}
-	if q == nil {
-		return here, nil
-	}
 	r, err := s.h.older.reach(ctx, x.version, q, here)
 	if err != nil {
 		return here, fmt.Errorf("a request from block %d on: %w", q.Start, err)
@@ -294,10 +265,10 @@ func (s *Server) reach(ctx context.Context, x *session, q *wire.BlocksRequest) (
 }
 
 // status is what there is, here and on nodes.
-func (s *Server) status(ctx context.Context, d due) (wire.Status, error) {
+func (s *Server) status(ctx context.Context, d due) wire.Status {
 	here := s.h.status(d)
 	if s.h.older == nil {
-		return here, nil
+		return here
 	}
 	return s.h.older.status(ctx, here)
 }
@@ -319,11 +290,7 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 			}
 			continue
 		case d.status:
-			status, err := s.status(ctx, d)
-			if err == nil {
-				err = out.status(status)
-			}
-			if err != nil {
+			if err := out.status(s.status(ctx, d)); err != nil {
 				return err
 			}
 		default:

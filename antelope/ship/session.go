@@ -14,8 +14,8 @@ type session struct {
 	version      wire.Version // that it speaks, from its first frame on
 	mostStatuses int          // that were asked for and not taken
 
-	wake     chan struct{}     // something has changed; it has room for one
-	requests chan wire.Request // that are to begin, where nodes may have to be asked first
+	wake    chan struct{} // something has changed; it has room for one
+	waiting *waiting      // requests that begin later, where nodes may have to be asked first; nil where none are
 
 	mu       sync.Mutex
 	first    uint32                       // block of all that there is; it does not follow what is let go
@@ -41,7 +41,7 @@ type names interface {
 
 func newSession(version wire.Version, first uint32, at tip, mostStatuses int) *session {
 	return &session{version: version, mostStatuses: mostStatuses, first: first, at: at, news: at.head.Num + 1,
-		wake: make(chan struct{}, 1), requests: make(chan wire.Request, 1)}
+		wake: make(chan struct{}, 1)}
 }
 
 func (s *session) stir() {
