@@ -7,6 +7,7 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,11 +19,11 @@ import (
 // slow is a store whose save takes its time.
 type slow struct {
 	store.Store
-	written int64
+	written atomic.Int64
 }
 
 func (s *slow) Stats() store.Stats {
-	return store.Stats{DirtyBytes: 100 << 20, Written: store.Written{Checkpoint: s.written}}
+	return store.Stats{DirtyBytes: 100 << 20, Written: store.Written{Checkpoint: s.written.Load()}}
 }
 
 func (s *slow) Durable() store.Durable { return store.Durable{Head: 7} }
@@ -35,7 +36,7 @@ func TestALongSaveIsWatched(t *testing.T) {
 		s := &slow{}
 		err := w.Save(s, func() error {
 			time.Sleep(endStep / 2)
-			s.written = 50 << 20
+			s.written.Store(50 << 20)
 			time.Sleep(2 * endStep)
 			return nil
 		})
