@@ -82,13 +82,11 @@ func (s historySource) Earliest() uint32 {
 }
 
 func (s historySource) FirstStored() uint32 {
-	if _, _, ok := s.n.log.Head(); ok {
-		return s.n.log.First()
+	first := s.Earliest()
+	if _, _, logged := s.n.log.Head(); !logged && first < math.MaxUint32 {
+		first++ // it is the root, which may be a state alone
 	}
-	if root := s.n.chain.Fork().Root(); root != nil {
-		return root.BlockNum + 1 // the root may be a state alone
-	}
-	return math.MaxUint32
+	return first
 }
 
 func (s historySource) Irreversible() (uint32, types.Checksum256) {

@@ -3,7 +3,6 @@ package ship
 import (
 	"errors"
 	"fmt"
-	"io"
 
 	"tarn/antelope/ship/shiplog"
 	"tarn/antelope/ship/wire"
@@ -99,10 +98,6 @@ func (a *answer) ids() error {
 
 // block adds a block with as much of its data as there is room for; none but the first is added in part.
 func (a *answer) block(num uint32) error {
-	from := int64(0)
-	if first := num == a.q.Start; first {
-		from = int64(min(a.q.Offset, olderBlock))
-	}
 	if !a.keeps(num) {
 		return ErrOlderMissing
 	}
@@ -117,7 +112,10 @@ func (a *answer) block(num uint32) error {
 		return err
 	}
 	b := wire.OlderBlock{Position: x.Position, Prev: x.prev, Lengths: [wire.Kinds]int64{-1, -1, -1, -1}}
-	p := portion{History: a.History, x: x, skip: from, room: a.left}
+	p := portion{History: a.History, x: x, room: a.left}
+	if num == a.q.Start {
+		p.skip = int64(min(a.q.Offset, olderBlock))
+	}
 	for kind, want := range a.q.Want {
 		if !want {
 			continue
@@ -249,30 +247,14 @@ func (p *portion) read(l *shiplog.Log) (length int64, err error) {
 	if length > olderBlock {
 		return length, nil
 	}
-	p.shelf.work <- struct{}{}
-	defer func() { <-p.shelf.work }()
 	skip := min(p.skip, length)
-	if _, err := io.CopyN(io.Discard, e, skip); err != nil {
-		return 0, err
-	}
 	p.skip -= skip
 	n, at := min(length-skip, p.room-int64(len(p.data))), len(p.data)
-	p.data = append(p.data, make([]byte, n)...)
-	if _, err := io.ReadFull(e, p.data[at:]); err != nil {
-		if !errors.Is(err, shiplog.ErrNotFound) {
-			err = errors.Join(err, shiplog.ErrCorrupt)
-		}
-		return 0, fmt.Errorf("%s: offset %d: %w", e.Path, e.Offset, err)
-	}
-	if skip+n < length {
+	if n == 0 {
 		return length, nil
 	}
-	var more [1]byte // the end of the stream has a checksum, which is looked at there
-	if _, err := io.ReadFull(e, more[:]); !errors.Is(err, io.EOF) || errors.Is(err, shiplog.ErrCorrupt) {
-		if !errors.Is(err, shiplog.ErrNotFound) {
-			err = errors.Join(err, shiplog.ErrCorrupt)
-		}
-		return 0, fmt.Errorf("%s: offset %d: %w", e.Path, e.Offset, err)
-	}
-	return length, nil
+	p.data = append(p.data, make([]byte, n)...)
+	p.shelf.work <- struct{}{}
+	defer func() { <-p.shelf.work }()
+	return length, e.FillPart(p.data[at:], skip, length)
 }

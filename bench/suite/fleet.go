@@ -65,10 +65,14 @@ func runFleet(ctx context.Context, l *life, found *findings) error {
 	values := parts{}
 	var last *server
 	err := l.withSource(ctx, func(from *server) (err error) {
-		if last, err = l.fetchChain(ctx, from, values.of(alone)); err != nil {
+		if last, err = l.fetchChain(ctx, from, nil, values.of(alone)); err != nil {
 			return fmt.Errorf("%s: %w", alone, err)
 		}
-		if err := l.withServers(1, func(urls []string) error { return publishUnread(ctx, l, from, urls, values) }); err != nil {
+		err = l.withServers(1, func(urls []string) error {
+			_, err := l.fetchChain(ctx, from, urls, values.of(unread))
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("%s: %w", unread, err)
 		}
 		return l.withServers(1, func(urls []string) error { return publishOnce(ctx, l, from, urls, values) })
@@ -87,24 +91,16 @@ func runFleet(ctx context.Context, l *life, found *findings) error {
 	return nil
 }
 
-// fetchChain has a new node get the whole chain. The node has ended.
-func (l *life) fetchChain(ctx context.Context, from *server, values map[string]float64) (*server, error) {
-	s, err := l.follower(from, nil)
+// fetchChain has a new node get the whole chain, and publish it if servers are named. The node has ended.
+func (l *life) fetchChain(
+	ctx context.Context, from *server, servers []string, values map[string]float64,
+) (*server, error) {
+	s, err := l.follower(from, servers)
 	if err != nil {
 		return nil, err
 	}
 	defer s.remove()
 	return s, s.whole(ctx, l.chain.Blocks, values)
-}
-
-// publishUnread is what a node that publishes costs while nobody reads it.
-func publishUnread(ctx context.Context, l *life, from *server, servers []string, values parts) error {
-	s, err := l.follower(from, servers)
-	if err != nil {
-		return err
-	}
-	defer s.remove()
-	return s.whole(ctx, l.chain.Blocks, values.of(unread))
 }
 
 // publishOnce is what a node that publishes costs, and what its replicas do.

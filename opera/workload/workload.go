@@ -67,8 +67,8 @@ const (
 	parents      = 3         // of an event, at most: so many cost no gas
 )
 
-// price is what transactions pay for gas, in wei. The network's least price grows with each
-// busy epoch and stays below it.
+// price is what transactions pay for gas, in wei. The network's least price grows by a tenth with each busy epoch, and
+// stays below it for some eighty of them: longer chains of full events cannot be made.
 func price() *big.Int { return big.NewInt(5000e9) }
 
 // wealth is how much money each account is given, in wei, and as many tokens: enough for several times as many

@@ -78,18 +78,30 @@ func (e *Entry) Read(b []byte) (int, error) {
 func (e *Entry) Close() error { return errors.Join(e.in.Close(), e.from.Close()) }
 
 // Fill unpacks a whole entry into b, which is as long as the entry.
-func (e *Entry) Fill(b []byte) error {
-	n, err := io.ReadFull(e, b)
-	if err == nil || errors.Is(err, io.EOF) && len(b) == 0 {
+func (e *Entry) Fill(b []byte) error { return e.FillPart(b, 0, int64(len(b))) }
+
+// FillPart unpacks a part of an entry into b: what follows its first skip bytes. length is how long the entry is. A part
+// that ends with the entry is right only if the stream is whole.
+func (e *Entry) FillPart(b []byte, skip, length int64) error {
+	n, err := io.CopyN(io.Discard, e, skip)
+	if err == nil {
+		var read int
+		read, err = io.ReadFull(e, b)
+		n += int64(read)
+	}
+	if err == nil && n < length {
+		return nil
+	}
+	if err == nil {
 		var more [1]byte // the end of the stream has a checksum, which is looked at there
 		var over int
 		if over, err = io.ReadFull(e, more[:]); errors.Is(err, io.EOF) {
 			return nil
 		}
-		n += over
+		n += int64(over)
 	}
-	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) {
-		return e.wrong(fmt.Errorf("%d bytes or more where %d are said: %w", n, len(b), ErrCorrupt))
+	if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return e.wrong(fmt.Errorf("%d bytes or more where %d are said: %w", n, length, ErrCorrupt))
 	}
 	return err
 }
