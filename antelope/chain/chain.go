@@ -114,10 +114,10 @@ func (c *Chain) Close() error {
 	return errors.Join(c.executor.Close(), c.shared.Close())
 }
 
-// NewReader makes a reader, which must be closed before the chain. Any goroutine may
-// call it.
-func (c *Chain) NewReader() (*execute.Reader, error) {
-	return execute.NewReader(c.store, c.state.Layout(), c.shared)
+// NewReader makes a reader for transactions that change so many bytes at most. It must be closed
+// before the chain. Any goroutine may call it.
+func (c *Chain) NewReader(bytes int64) (*execute.Reader, error) {
+	return execute.NewReader(c.store, c.state.Layout(), c.shared, bytes)
 }
 
 // load reads where the state stands.

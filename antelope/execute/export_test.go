@@ -27,3 +27,13 @@ func (e *Executor) RunInstead(code []byte, n types.Name, interpreter bool) error
 	}
 	return err
 }
+
+// RehearsalsMost is how many readers rehearsals have at most.
+const RehearsalsMost = rehearsalsMost
+
+// Idle is how many of them have nothing to do.
+func (r *Rehearsals) Idle() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.idle)
+}

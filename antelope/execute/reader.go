@@ -37,13 +37,10 @@ type Reader struct {
 	thread    string // what nodeos calls the thread of such a reader
 }
 
-// readerBytes bounds what a transaction may change, in bytes. Blocks hold far less.
-const readerBytes = 64 << 20
-
-// NewReader makes a reader of a store whose tables lie as layout says. It must be
-// closed before shared and the store.
-func NewReader(source Source, layout *state.Layout, shared *Shared) (*Reader, error) {
-	box, err := viewoverlay.New(readerBytes)
+// NewReader makes a reader of a store whose tables lie as layout says, for transactions
+// that change so many bytes at most. It must be closed before shared and the store.
+func NewReader(source Source, layout *state.Layout, shared *Shared, bytes int64) (*Reader, error) {
+	box, err := viewoverlay.New(bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -65,26 +62,50 @@ func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.Trans
 	if !x.Kind.Transient() {
 		return nil, fmt.Errorf("a reader executes no transaction of kind %d", x.Kind)
 	}
+	var trace *types.TransactionTrace
+	err = r.onView(func() (err error) {
+		trace, err = r.try(x, b, types.TimePoint(now.UnixMicro()))
+		return err
+	})
+	if trace != nil && x.Kind == ReadOnly {
+		r.sign(trace)
+	}
+	return trace, err
+}
+
+// Rehearse executes a transaction of any kind as a dry run on the newest published state, to read what it reads. It may
+// be one that the chain has.
+func (r *Reader) Rehearse(x *Candidate, b Billing, now time.Time) (trace *types.TransactionTrace, err error) {
+	try := *x
+	try.Kind = DryRun
+	err = r.onView(func() (err error) {
+		if err = r.begin(types.TimePoint(now.UnixMicro())); err == nil {
+			r.executor.state.SeeNone()
+			trace, err = r.executor.Push(&try, b)
+		}
+		return err
+	})
+	return trace, err
+}
+
+// onView does something while the executor stands where the newest published state does.
+func (r *Reader) onView(do func() error) (err error) {
 	v, err := r.source.View()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, v.Close()) }()
 	st, err := r.box.Open(v)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s := r.layout.Open(st)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	defer r.executor.leave()
 	if err := r.stand(s); err != nil {
-		return nil, err
+		return err
 	}
-	trace, err := r.try(x, b, types.TimePoint(now.UnixMicro()))
-	if trace != nil && x.Kind == ReadOnly {
-		r.sign(trace)
-	}
-	return trace, err
+	return do()
 }
 
 // sign gives what failed in a read-only transaction the name of its thread: in nodeos these have
@@ -130,17 +151,22 @@ func (r *Reader) stand(s *state.State) error {
 	return r.executor.Load(r.head)
 }
 
+// begin begins a block that is no one's, at a time or after the head's.
+func (r *Reader) begin(now types.TimePoint) error {
+	slot := types.NewBlockTimestamp(max(now, r.executor.head.Header.Timestamp.TimePoint())) + 1
+	return r.executor.Begin(Start{Time: slot, Status: Ephemeral})
+}
+
 // try executes a transaction in a block that is begun for it.
 func (r *Reader) try(x *Candidate, b Billing, now types.TimePoint) (*types.TransactionTrace, error) {
 	e := r.executor
-	slot := types.NewBlockTimestamp(max(now, e.head.Header.Timestamp.TimePoint())) + 1
-	if err := e.Begin(Start{Time: slot, Status: Ephemeral}); err != nil {
+	if err := r.begin(now); err != nil {
 		return nil, err
 	}
-	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
+	if now, expires := e.block.time(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
 		return nil, Expired(x.ID, expires, now)
 	}
-	if err := e.state.SeeExpiring(x.Trx.Expiration); err != nil {
+	if err := e.state.SeeOne(x.ID, x.Trx.Expiration); err != nil {
 		return nil, err
 	}
 	known, err := e.state.HasTransaction(x.ID)

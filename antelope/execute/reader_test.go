@@ -95,7 +95,7 @@ func dryRun(t testing.TB, m *chaintest.Maker, kind execute.Kind, actions ...type
 func TestAReaderExecutesWhatTheWriterWould(t *testing.T) {
 	token := newToken(t, 20)
 	c := token.Chain
-	r, err := c.NewReader()
+	r, err := c.NewReader(64 << 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 		var mu sync.Mutex
 		executed, failed := 0, error(nil)
 		for range readers {
-			r, err := c.NewReader()
+			r, err := c.NewReader(64 << 20)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +230,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 func TestAReaderRefusesWhatIsKnownAndWhatItMayNot(t *testing.T) {
 	token := newToken(t, 2)
 	c := token.Chain
-	r, err := c.NewReader()
+	r, err := c.NewReader(64 << 20)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func BenchmarkReader(b *testing.B) {
 				b.Fatal(err)
 			}
 			now := token.Chain.Head().Header.Timestamp.TimePoint().Time()
-			r, err := token.Chain.NewReader()
+			r, err := token.Chain.NewReader(64 << 20)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -18,11 +18,14 @@ type Readers struct {
 	reason  error // why they were stopped, once that is closed
 }
 
-// NewReaders makes n readers.
-func NewReaders(n int, one func() (*Reader, error)) (*Readers, error) {
+// readerBytes is what a transaction may change, in bytes. Blocks hold far less.
+const readerBytes = 64 << 20
+
+// NewReaders makes n readers. One makes a reader for transactions that change so many bytes at most.
+func NewReaders(n int, one func(bytes int64) (*Reader, error)) (*Readers, error) {
 	r := &Readers{free: make(chan *Reader, n), stopped: make(chan struct{})}
 	for i := range n {
-		x, err := one()
+		x, err := one(readerBytes)
 		if err != nil {
 			return nil, errors.Join(err, r.close())
 		}

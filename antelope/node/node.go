@@ -67,6 +67,7 @@ type Node struct {
 
 	fleet members
 
+	processors nodeupkeep.Processors
 	saver      *nodeupkeep.Saver
 	unfinished atomic.Bool    // the state is marked: no image holds the whole snapshot yet
 	finishing  sync.WaitGroup // who waits for that image
@@ -401,15 +402,6 @@ func (n *Node) forgetReversible() error {
 	return err
 }
 
-// moreProcessors gives Go's scheduler twice as many processors, until the function that
-// it returns is called. A goroutine in libsecp256k1 holds one without the scheduler's
-// knowing what for, and the writer waited for it: a replay with all checks is some 5 to
-// 15 % faster so.
-func moreProcessors() (back func()) {
-	usual := runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
-	return func() { runtime.GOMAXPROCS(usual) }
-}
-
 // goOn checks that a state that exists may be used as the options say.
 func (n *Node) goOn() error {
 	if n.o.Snapshot != "" {
@@ -451,7 +443,9 @@ func (n *Node) Start(ctx context.Context) error {
 		n.o.Log.Info("existing block log, attempting to replay", "from", start+1, "to", head)
 	}
 	if n.o.Chain.ForceAllChecks {
-		defer moreProcessors()()
+		// A goroutine in libsecp256k1 holds a processor without the scheduler's knowing what for, and the writer
+		// waited for it: the replay is some 5 to 15 % faster with twice as many.
+		defer n.processors.Lend(runtime.GOMAXPROCS(0))()
 	}
 	err := n.chain.Resume(ctx, n.reversibleBlocks(), func(p chain.Progress) {
 		watch.Items(uint64(p.Block-start), uint64(max(head, start)-start), "block", p.Block,

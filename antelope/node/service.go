@@ -17,6 +17,7 @@ import (
 	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/types"
+	"tarn/nodeupkeep"
 )
 
 // Services are the parts of a node that work once the chain is at its head.
@@ -70,6 +71,8 @@ const stopTime = 5 * time.Second
 // Serve runs the services until ctx ends, the last block is applied, or one of them
 // fails. Start has been called; Close follows.
 func (n *Node) Serve(ctx context.Context, s Services) error {
+	waits := &nodeupkeep.DiskWaits{Processors: &n.processors, Log: n.o.Log}
+	s.Producer.Waits = waits.Many
 	p, err := producer.New(n.chain, s.Producer)
 	if err != nil {
 		return err
@@ -78,6 +81,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	defer cancel(nil)
 	var running sync.WaitGroup
 	defer running.Wait()
+	running.Go(func() { waits.Watch(ctx) })
 	var network *p2p.Network
 	if s.P2P != nil {
 		if network, err = n.network(p, s.P2P); err != nil {

@@ -25,19 +25,33 @@ type Block struct {
 
 	header     sync.Mutex
 	checked    bool // the header was found good
+	rehearsed  bool // its transactions have been, or are being
 	candidates func() ([]*execute.Candidate, error)
+}
+
+// mayRehearse tells once whether the block's transactions may be rehearsed: for whoever is no producer whose turn it
+// was, nothing is executed.
+func (b *Block) mayRehearse() bool {
+	b.header.Lock()
+	defer b.header.Unlock()
+	if !b.checked || b.rehearsed {
+		return false
+	}
+	b.rehearsed = true
+	return true
 }
 
 // arrivals takes blocks from outside on any goroutine: headers and keys are checked there,
 // and the writer gets blocks in the order in which they came.
 type arrivals struct {
-	chain    *chain.Chain
-	writer   *writerloop.Writer
-	log      *loggers
-	headers  headers
-	keys     *foundKeys
-	received atomic.Uint32 // newest block that came in, applied or not
-	late     []lateBlock   // that came while a round was made here; the writer's
+	chain      *chain.Chain
+	writer     *writerloop.Writer
+	log        *loggers
+	headers    headers
+	keys       *foundKeys
+	rehearsals *execute.Rehearsals
+	received   atomic.Uint32 // newest block that came in, applied or not
+	late       []lateBlock   // that came while a round was made here; the writer's
 
 	hurry        func()                      // ends what a block interrupts
 	header       func(*consensus.BlockState) // tells of a header that was found good
@@ -139,14 +153,18 @@ func (a *arrivals) follows(s, x *consensus.HeaderState) bool {
 	return false
 }
 
-// Prepare unpacks the block's transactions and finds their keys. Any goroutine may
-// call it, in any order.
+// Prepare unpacks the block's transactions and finds their keys, and rehearses them once
+// its header was found good. Any goroutine may call it, in any order.
 func (a *arrivals) Prepare(b *Block) error {
-	_, err := b.candidates()
+	list, err := b.candidates()
 	if err != nil {
 		a.headers.drop(b.ID) // it is never applied
+		return err
 	}
-	return err
+	if b.mayRehearse() {
+		a.rehearsals.Rehearse(list...)
+	}
+	return nil
 }
 
 // Received tells the writer of a block that is on its way, so that it does not

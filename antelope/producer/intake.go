@@ -2,6 +2,7 @@ package producer
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -16,15 +17,16 @@ import (
 // intake takes transactions from outside on any goroutine: it checks there what needs no
 // chain, finds keys, bounds what waits, and gives the writer the rest.
 type intake struct {
-	opt     *Options
-	chain   *chain.Chain
-	head    *atomic.Pointer[Head]
-	writer  *writerloop.Writer
-	log     *loggers
-	keys    *foundKeys
-	readers *execute.Readers
-	waiting atomic.Int64 // bytes of transactions that wait for the writer
-	maxTime atomic.Int64 // bound of transactions, in microseconds; below 0 is no bound
+	opt        *Options
+	chain      *chain.Chain
+	head       *atomic.Pointer[Head]
+	writer     *writerloop.Writer
+	log        *loggers
+	keys       *foundKeys
+	readers    *execute.Readers
+	rehearsals *execute.Rehearsals
+	waiting    atomic.Int64 // bytes of transactions that wait for the writer
+	maxTime    atomic.Int64 // bound of transactions, in microseconds; below 0 is no bound
 
 	incoming func(*execute.Candidate, execute.TransactionOptions, Done) // on the writer
 	acked    func(*execute.Candidate, error)                            // tells what became of one
@@ -93,9 +95,20 @@ func (in *intake) Submit(o execute.TransactionOptions, list ...Submission) {
 		candidates[i] = s.Candidate
 	}
 	errs := in.examine(candidates)
+	for i := range errs {
+		if errs[i] != nil {
+			candidates[i] = nil
+		}
+	}
+	in.rehearsals.Rehearse(candidates...)
 	for i, s := range list {
 		in.enqueue(s.Candidate, o, s.Done, errs[i])
 	}
+}
+
+// stopReading ends what is executed on views.
+func (in *intake) stopReading() error {
+	return errors.Join(in.readers.Stop(writerloop.ErrStopped), in.rehearsals.Stop(writerloop.ErrStopped))
 }
 
 // enqueue lets a transaction into the inbox, unless err is why it may not.

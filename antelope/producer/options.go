@@ -45,7 +45,10 @@ type Options struct {
 	StopAt         uint32 // terminate-at-block; 0 for never
 	MaxSignature   uint32 // maximum-variable-signature-length, bytes
 	Readers        int    // transactions that leave nothing executed at once; 0 is 1
-	Irreversible   bool   // the chain applies irreversible blocks only; New takes it from the chain
+	// Waits tells whether much of the state is read from the disk: then what the writer is going to execute is rehearsed.
+	// nil: it never is.
+	Waits        func() bool
+	Irreversible bool // the chain applies irreversible blocks only; New takes it from the chain
 
 	// Log takes the lines of the default logger. Logger names others, as
 	// logging.json does (producer_plugin, transaction_success_tracing, ...); nil,

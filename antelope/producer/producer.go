@@ -133,6 +133,12 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 		p.snapshot.stop()
 		return nil, err
 	}
+	waits := o.Waits
+	if waits == nil {
+		waits = func() bool { return false }
+	}
+	p.intake.rehearsals = execute.NewRehearsals(waits, c.NewReader)
+	p.arrivals.rehearsals = p.intake.rehearsals
 	c.Subscribe(p.hooks())
 	p.updateHead()
 	return p, nil
@@ -163,7 +169,7 @@ func (p *Producer) connect() {
 func (p *Producer) Close() error {
 	p.writer.Close()
 	p.snapshot.stop()
-	return p.readers.Stop(writerloop.ErrStopped)
+	return p.stopReading()
 }
 
 // Run is the writer, until ctx ends or the block is applied after which the node is
@@ -237,7 +243,7 @@ func (p *Producer) shutdown() error {
 	p.writer.Close()
 	p.queue.clear(writerloop.ErrStopped)
 	p.snapshot.stop()
-	err = errors.Join(err, p.readers.Stop(writerloop.ErrStopped))
+	err = errors.Join(err, p.stopReading())
 	p.log.plugin.Info("exit shutdown")
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	rtpprof "runtime/pprof"
 	"runtime/trace"
 	"slices"
+	"sync"
 	"time"
 
 	"tarn/fleet/fleetnode"
@@ -41,7 +43,7 @@ func (l *invocation) node(ctx context.Context) error {
 // opened again there, and what is done beside it is begun again.
 func (l *invocation) running(ctx context.Context, work func(context.Context, *rpc.Service) error) error {
 	defer l.absorbSignals(ctx)()
-	defer spareProcessors()()
+	defer lendProcessors(ctx, l.log)()
 	part, err := l.Member(l.replica)
 	if l.replica {
 		err = errors.Join(err, l.noReplica())
@@ -109,20 +111,26 @@ func (l *invocation) serving(
 	return false, errors.Join(cause, err)
 }
 
-// spare is how many processors Go's scheduler is given that there are not.
-const spare = 2
-
-// spareProcessors gives them to it until the function that it returns is called. A node that syncs
+// spare is how many processors Go's scheduler is given that there are not. A node that syncs
 // keeps the writer, the roots and the checks of events at work, on few processors all of them; then
 // the scheduler looks at the network each 10 ms, and what came waits for the others' turns. With
 // one that has nothing to do it learns of a request at once, and the kernel shares the processors
-// out. What an operator asks for is left as it is. A container's new limit counts from the next start on.
-func spareProcessors() (back func()) {
-	if os.Getenv("GOMAXPROCS") != "" {
-		return func() {}
+// out.
+const spare = 2
+
+// lendProcessors lends them, and more while the state is read from the disk, until end is called.
+func lendProcessors(ctx context.Context, log *slog.Logger) (end func()) {
+	var processors nodeupkeep.Processors
+	back := processors.Lend(spare)
+	waits := &nodeupkeep.DiskWaits{Processors: &processors, Log: log}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { waits.Watch(ctx) })
+	return func() {
+		cancel()
+		watching.Wait()
+		back()
 	}
-	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + spare)
-	return runtime.SetDefaultGOMAXPROCS
 }
 
 // closers end what was begun, one thing each; the first began first.

@@ -26,6 +26,7 @@ type pages struct {
 	size       int64       // of the memory in use, and but for Engine.backed of the file, bytes
 	room       allowance   // that the change under way has
 	live       []*snapshot // by generation; under mu
+	asked      asked       // free pages that the kernel was asked to read
 
 	dirtyPages, privatePages int64
 
@@ -100,6 +101,7 @@ func (ps *pages) alloc() uint32 {
 			return page
 		}
 		ps.space.take(page, 1)
+		ps.readFreeAhead(page)
 	}
 	ps.markUsed(page)
 	return page

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +43,75 @@ func (c *cursor) readAhead(n *node, i, by int) {
 		}
 	}
 	c.engine.mem.fetch(first, pages)
+}
+
+// A page of the file that is changed for the first time since it was free is read before, because the kernel cannot know
+// that all of it is going to be written. Where the state is larger than the memory the writer would wait for the disk
+// for nothing; so the next free pages are asked for before they are given out.
+const (
+	freeAhead = 256 // free pages that are asked for together
+	freeNear  = 64  // are left of them when the next are asked for
+	freeProbe = 8   // runs of them that are looked at: if these are in memory all are taken to be
+)
+
+// asked are the free pages that were asked for last. The writer's.
+type asked struct {
+	last uint32 // page that was given out
+	to   uint32 // the next ones begin here
+	left int    // that were not given out, about
+}
+
+// readFreeAhead is told of each free page that is given out, in the order in which [space.single] finds them.
+func (ps *pages) readFreeAhead(page uint32) {
+	if ps.mem.mode.Anonymous() || ps.mem.file == nil {
+		return
+	}
+	a := &ps.asked
+	if page < a.last { // they are given out from the beginning again
+		a.to, a.left = page+1, 0
+	}
+	a.last = page
+	if a.left--; a.left > freeNear {
+		return
+	}
+	a.to = max(a.to, page+1)
+	a.left = max(a.left, 0)
+	var runs []extent
+	for n := 0; n < freeAhead; {
+		first := ps.space.free.next(a.to, ps.space.end)
+		if first == ps.space.end {
+			break
+		}
+		end := ps.space.free.nextClear(first, min(ps.space.end, first+uint32(freeAhead-n)))
+		if !ps.mem.isFresh(first) {
+			runs = append(runs, extent{page: first, pages: end - first})
+		}
+		n, a.to = n+int(end-first), end
+		a.left += int(end - first)
+	}
+	ps.mem.fetchMissing(runs)
+}
+
+// isFresh tells whether a page lies in memory of no file. The writer asks.
+func (m *memory) isFresh(page uint32) bool { return m.fresh != nil && m.fresh.get(page/hugePages) }
+
+// fetchMissing has the kernel begin to read runs of pages, unless the first of them are in memory. The caller does
+// not wait: to ask takes the kernel some microseconds for each run.
+func (m *memory) fetchMissing(runs []extent) {
+	if len(runs) == 0 {
+		return
+	}
+	m.populating.Go(func() {
+		here := func(x extent) bool { return m.resident(x.page) }
+		if !slices.ContainsFunc(runs[:min(freeProbe, len(runs))], func(x extent) bool { return !here(x) }) {
+			return
+		}
+		for _, x := range runs {
+			if !here(x) {
+				m.fetch(x.page, x.pages)
+			}
+		}
+	})
 }
 
 // resident tells whether a page can be read without the disk. A kernel that does not
