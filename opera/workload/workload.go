@@ -60,16 +60,24 @@ type Made struct {
 const (
 	eventTxs     = 100       // at most, of an event, if the shape says nothing
 	eventGas     = 9_500_000 // of its transactions, at most
-	eventSeconds = 1         // between two events of a validator
+	eventSeconds = 1         // between two events of a validator, at least
+	targetGas    = 2_000_000 // a second; after an epoch with more the network's least price of gas grows by a tenth
+	busyGas      = 9e10      // of a chain with full events, at most: of some sixty epochs
 	patience     = 600       // seconds that an event waits for gas power
 	settling     = 16        // events of each without transactions at the end: what came before is in blocks then
 	settlings    = 20        // times in a row that this may be in vain
 	parents      = 3         // of an event, at most: so many cost no gas
 )
 
-// price is what transactions pay for gas, in wei. The network's least price grows by a tenth with each busy epoch, and
-// stays below it for some eighty of them: longer chains of full events cannot be made.
+// price is what transactions pay for gas, in wei. The network's least price stays below it for some eighty epochs
+// of full events.
 func price() *big.Int { return big.NewInt(5000e9) }
+
+// isLong tells whether the chain is so long that its events must not have more gas than the network wants: the least
+// price would grow above what transactions pay.
+func (s *Shape) isLong() bool {
+	return float64(s.Accounts)*giveGas+float64(s.Transfers)*tokenGas+float64(s.Slots)*fillGas > busyGas
+}
 
 // wealth is how much money each account is given, in wei, and as many tokens: enough for several times as many
 // transactions as it is expected to send.
@@ -154,7 +162,7 @@ func Make(ctx context.Context, path, work string, s Shape) (made Made, err error
 	if err != nil {
 		return made, err
 	}
-	m := &maker{chain: c, out: out, now: c.Head().Time}
+	m := &maker{chain: c, out: out, now: c.Head().Time, calm: s.isLong()}
 	for i := range s.validators() {
 		key, err := fakenet.Key(inter.ValidatorID(i + 1))
 		if err != nil {
@@ -173,6 +181,7 @@ type maker struct {
 	keys   []*ecdsa.PrivateKey // of the validators, from 1 on
 	events int                 // that it has made
 	now    inter.Timestamp
+	calm   bool // an event comes when the network's target allows for the gas of the one before
 	epoch  inter.Epoch
 	issued []types.Transactions // of the epoch's events, in their order
 }
@@ -398,9 +407,21 @@ func (m *maker) event(txs types.Transactions) error {
 		if err != nil {
 			return fmt.Errorf("propose an event: %w", err)
 		}
+		if m.calm {
+			m.now += rest(txs) / inter.Timestamp(len(m.keys))
+		}
 		return m.connect(p)
 	}
 	return fmt.Errorf("an event of %d transactions cannot be paid within %d s", len(txs), patience)
+}
+
+// rest is how much longer than eventSeconds an event's transactions take at the target.
+func rest(txs types.Transactions) inter.Timestamp {
+	gas := uint64(0)
+	for _, tx := range txs {
+		gas += tx.Gas()
+	}
+	return inter.Timestamp(max(gas, targetGas*eventSeconds)-targetGas*eventSeconds) * (1e9 / targetGas)
 }
 
 // draft is an event of the validator whose turn it is, which follows its own last event and what it can
