@@ -123,15 +123,24 @@ func (r *Rows) Append(b []byte, names []store.TableInfo) ([]byte, error) {
 // EachRow calls fn for each row of an encoding. value is nil for a row that is gone. The slices
 // are parts of b. An error of fn ends it.
 func EachRow(b []byte, fn func(table string, key, value []byte, present bool) error) error {
+	return eachRow(b, func(table string, _ int, key, value []byte, present bool) error {
+		return fn(table, key, value, present)
+	})
+}
+
+// eachRow is EachRow, and says at which byte of b the key begins.
+func eachRow(b []byte, fn func(table string, at int, key, value []byte, present bool) error) error {
 	r := reader{b: b}
 	for len(r.b) > 0 && r.err == nil {
 		table := string(r.bytes(tableNameMost))
 		for n := r.number(); n > 0 && r.err == nil; n-- {
+			_, length := binary.Uvarint(r.b)
+			at := len(b) - len(r.b) + length
 			key, value, present := r.row()
 			if r.err != nil {
 				break
 			}
-			if err := fn(table, key, value, present); err != nil {
+			if err := fn(table, at, key, value, present); err != nil {
 				return err
 			}
 		}
@@ -145,28 +154,48 @@ func EachRow(b []byte, fn func(table string, key, value []byte, present bool) er
 // Apply makes the rows of an encoding those of the store, whose revision is open. An error
 // that wraps [ErrDiffers] says that the store is not in the state that the rows were made for.
 func Apply(s store.Store, b []byte) error {
-	var name string
-	var t store.Table
-	return EachRow(b, func(table string, key, value []byte, present bool) (err error) {
-		if t == 0 || table != name {
-			if t, err = s.Table(table); err != nil {
-				return fmt.Errorf("%w: %w", ErrDiffers, err)
-			}
-			name = table
+	var t tableOf
+	return EachRow(b, func(table string, key, value []byte, present bool) error {
+		if err := t.find(s, table); err != nil {
+			return err
 		}
-		if present {
-			err = s.Put(t, key, value)
-		} else {
-			err = s.Delete(t, key)
-		}
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("%w: table %s has no row %x to delete", ErrDiffers, table, key)
-		}
-		if err != nil {
-			return fmt.Errorf("apply row %x of table %s: %w", key, table, err)
-		}
-		return nil
+		return t.apply(s, key, value, present)
 	})
+}
+
+// tableOf is the table of a store to which rows are applied, one after the other.
+type tableOf struct {
+	name  string
+	table store.Table // 0 for none yet
+}
+
+// find makes it the table with a name.
+func (t *tableOf) find(s store.Store, name string) (err error) {
+	if t.table != 0 && name == t.name {
+		return nil
+	}
+	if t.table, err = s.Table(name); err != nil {
+		return fmt.Errorf("%w: %w", ErrDiffers, err)
+	}
+	t.name = name
+	return nil
+}
+
+// apply puts or deletes a row. That a row to delete is not there is an error that wraps [ErrDiffers] and
+// [store.ErrNotFound].
+func (t *tableOf) apply(s store.Store, key, value []byte, present bool) (err error) {
+	if present {
+		err = s.Put(t.table, key, value)
+	} else {
+		err = s.Delete(t.table, key)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("%w: table %s has no row %x to delete: %w", ErrDiffers, t.name, key, err)
+	}
+	if err != nil {
+		return fmt.Errorf("apply row %x of table %s: %w", key, t.name, err)
+	}
+	return nil
 }
 
 // reader takes values off the front of bytes that may be anything. After an error all it

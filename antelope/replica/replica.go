@@ -20,6 +20,8 @@ type Replica struct {
 	store store.Store
 	do    func(context.Context, func(*chain.Chain) error) error
 	head  atomic.Pointer[standing]
+
+	latest fleet.Latest // the writer's
 }
 
 type standing struct{ head, final fleet.Point }
@@ -65,7 +67,7 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 		}
 		settled := 1 + slices.IndexFunc(blocks, func(b fleet.Block) bool { return b.Point == final })
 		if ahead && (settled > 1 || settled == 1 && len(decoded[0]) > 1) {
-			if err := adoptSettled(follower, decoded[:settled], blocks[:settled]); err != nil {
+			if err := r.adoptSettled(follower, decoded[:settled], blocks[:settled]); err != nil {
 				return err
 			}
 			decoded, blocks = decoded[settled:], blocks[settled:]
@@ -86,19 +88,16 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 }
 
 // adoptSettled adopts blocks that are irreversible, and with them the head that they follow, as one
-// revision: a row that several of them change is on a page that is copied once.
-func adoptSettled(follower chain.Follower, decoded [][]chain.Told, blocks []fleet.Block) error {
+// revision: a row that several of them change is written once, and its page is copied once.
+func (r *Replica) adoptSettled(follower chain.Follower, decoded [][]chain.Told, blocks []fleet.Block) error {
 	if err := follower.SettleHead(); err != nil {
 		return err
 	}
-	return follower.Adopt(slices.Concat(decoded...), func(st store.Store) error {
-		for i := range blocks {
-			if err := fleet.Apply(st, blocks[i].Rows); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	rows := make([][]byte, len(blocks))
+	for i := range blocks {
+		rows[i] = blocks[i].Rows
+	}
+	return follower.Adopt(slices.Concat(decoded...), func(st store.Store) error { return r.latest.Apply(st, rows) })
 }
 
 // Load makes a chain's empty state that of a snapshot.
