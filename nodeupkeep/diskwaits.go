@@ -23,10 +23,11 @@ type DiskWaits struct {
 
 const (
 	waitsLook  = 100 * time.Millisecond // between two looks
-	waitsMany  = 20                     // page faults of a look from which on there are many: some 2 % of the time
-	waitsFew   = 5                      // and at most so many in each look of waitsCalm
-	waitsCalm  = 5 * time.Second
-	waitsDepth = 8 // processors that are lent: most of what a disk can do comes with so many requests at a time
+	waitsMany  = 100                    // page faults of a look from which on there are many: a tenth of its time
+	waitsLooks = 5                      // such looks on end, for a start has many page faults for a moment
+	waitsFew   = 50                     // page faults of a look up to which there are few
+	waitsCalm  = 10                     // such looks on end
+	waitsDepth = 8                      // processors that are lent: with so many requests at a time a disk does most of what it can
 )
 
 // Many tells whether there are many. Any goroutine may ask; it costs nothing.
@@ -41,7 +42,7 @@ func (d *DiskWaits) Watch(ctx context.Context) {
 	if d.faults == nil {
 		d.faults = majorFaults
 	}
-	before, calm := d.faults(), time.Duration(0)
+	before, looks := d.faults(), 0 // that speak for a change
 	for {
 		select {
 		case <-ctx.Done():
@@ -52,22 +53,24 @@ func (d *DiskWaits) Watch(ctx context.Context) {
 		now := d.faults()
 		faults := now - before
 		before = now
-		switch many := d.many.Load(); {
-		case !many && faults >= waitsMany:
+		many := d.many.Load()
+		if looks++; many && faults > waitsFew || !many && faults < waitsMany {
+			looks = 0
+		}
+		switch {
+		case many && looks == waitsCalm:
+			d.many.Store(false)
+			back()
+			back = func() {}
+			d.Log.Debug("Few pages of the state are read from the disk")
+		case !many && looks == waitsLooks:
 			back = d.Processors.Lend(waitsDepth)
 			d.many.Store(true)
 			d.Log.Debug("Many pages of the state are read from the disk", "faults", faults, "within", waitsLook)
-		case faults > waitsFew:
-			calm = 0
-		case many:
-			if calm += waitsLook; calm >= waitsCalm {
-				calm = 0
-				d.many.Store(false)
-				back()
-				back = func() {}
-				d.Log.Debug("Few pages of the state are read from the disk")
-			}
+		default:
+			continue
 		}
+		looks = 0
 	}
 }
 

@@ -25,9 +25,11 @@ func TestProcessorsAreLentWhileThereAreManyDiskWaits(t *testing.T) {
 			rest time.Duration
 			many bool
 		}{
-			{0, time.Minute, false}, {waitsMany - 1, time.Minute, false}, {waitsMany, waitsLook, true},
-			{waitsFew, waitsCalm - waitsLook, true}, {waitsFew + 1, waitsLook, true}, {0, waitsCalm - waitsLook, true},
-			{0, waitsLook, false}, {1000, waitsLook, true},
+			{0, time.Minute, false}, {waitsMany - 1, time.Minute, false},
+			{waitsMany, (waitsLooks - 1) * waitsLook, false}, {0, waitsLook, false}, // as in a start
+			{waitsMany, (waitsLooks - 1) * waitsLook, false}, {waitsMany, waitsLook, true},
+			{waitsFew, (waitsCalm - 1) * waitsLook, true}, {waitsFew + 1, waitsLook, true},
+			{0, (waitsCalm - 1) * waitsLook, true}, {0, waitsLook, false}, {1000, waitsLooks * waitsLook, true},
 		} {
 			each = x.each
 			time.Sleep(x.rest)
