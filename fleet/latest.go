@@ -2,96 +2,129 @@ package fleet
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"hash/maphash"
 	"math/bits"
+	"slices"
 
 	"tarn/store"
 )
 
-// Latest applies the rows of several blocks as one change of a store. A row that several of them changed is written
-// once: busy accounts have a row in most blocks. The zero value is ready, and keeps its room for the next change. One
-// goroutine at a time uses it.
+// Latest are the rows of several blocks as one change of a store: of a row that several of them changed the last
+// value, in the order of tables and keys. Busy accounts have a row in most blocks, and a store finds the place of a row
+// beside that of the one before it. The zero value is empty, and keeps its room for the next blocks. One goroutine at a
+// time uses it.
 type Latest struct {
 	seed   maphash.Seed
 	blocks [][]byte // encoded rows
-	rows   []uint32 // of all blocks, in their order: the index in newest
-	newest []newest // of each row that changed
-	slots  []uint32 // by hash: 1 + an index in newest, 0 for none; a power of two of them
+	tables []string
+	rows   []latestRow
+	slots  []uint32 // by hash: 1 + an index in rows, 0 for none; a power of two of them. Empty once the rows are sorted
 }
 
-// newest is the last time that a row was changed.
-type newest struct {
-	row       uint32 // index in Latest.rows
-	hash      uint32
-	block, at uint32 // where its key is
-	table     store.Table
-	size      uint16 // of the key
-	again     bool   // it was changed before
+// latestRow is the newest value of a row.
+type latestRow struct {
+	prefix          uint64 // the first bytes of the key
+	block, key      uint32 // of the key its first byte
+	value, length   uint32
+	hash            uint32
+	size            uint16 // of the key
+	table           uint16 // index in Latest.tables
+	present, before bool   // before: another block changed it before
 }
 
 // latestSlots is how many slots there are at first.
 const latestSlots = 1 << 12
 
-// Apply makes the rows of blocks, which follow each other, those of the store, whose revision is open. Errors are those
-// of the function Apply, which finds more of what cannot be: here a row that is not there may be deleted if an older
-// block changed it.
-func (l *Latest) Apply(s store.Store, blocks [][]byte) error {
-	if len(blocks) == 1 {
-		return Apply(s, blocks[0])
-	}
+// Gather makes it the rows of blocks, which follow each other, from the oldest on. It needs no store, and keeps the
+// blocks until Clear.
+func (l *Latest) Gather(blocks [][]byte) error {
+	l.Clear()
 	if l.slots == nil {
 		l.seed, l.slots = maphash.MakeSeed(), make([]uint32, latestSlots)
 	}
 	l.blocks = blocks
-	defer l.clear()
 	for i := range blocks {
-		if err := l.read(s, uint32(i)); err != nil {
+		if err := l.read(uint32(i)); err != nil {
 			return err
 		}
 	}
-	n := uint32(0)
-	for i := range blocks {
-		if err := l.apply(s, blocks[i], &n); err != nil {
+	clear(l.slots)
+	slices.SortFunc(l.rows, func(a, b latestRow) int {
+		if c := cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.prefix, b.prefix)); c != 0 {
+			return c
+		}
+		return bytes.Compare(l.keyOf(&a), l.keyOf(&b))
+	})
+	return nil
+}
+
+// Apply makes the rows those of the store, whose revision is open. Errors are those of the function Apply, which finds
+// more of what cannot be: here a row that is not there may be deleted if an older block changed it.
+func (l *Latest) Apply(s store.Store) error {
+	var t tableOf
+	for i := range l.rows {
+		r := &l.rows[i]
+		if err := t.find(s, l.tables[r.table]); err != nil {
+			return err
+		}
+		err := t.apply(s, l.keyOf(r), l.blocks[r.block][r.value:r.value+r.length], r.present)
+		if err != nil && !(r.before && !r.present && errors.Is(err, store.ErrNotFound)) { // else it came and went
 			return err
 		}
 	}
 	return nil
 }
 
-// read notes which rows a block changed.
-func (l *Latest) read(s store.Store, block uint32) error {
-	var t tableOf
-	return eachRow(l.blocks[block], func(table string, at int, key, _ []byte, _ bool) error {
-		if err := t.find(s, table); err != nil {
-			return err
+func (l *Latest) keyOf(r *latestRow) []byte { return l.blocks[r.block][r.key : r.key+uint32(r.size)] }
+
+// read notes the rows that a block changed.
+func (l *Latest) read(block uint32) error {
+	name, table := "", 0
+	return eachRow(l.blocks[block], func(of string, at, value int, key, v []byte, present bool) error {
+		if name != of || len(l.tables) == 0 {
+			if name, table = of, slices.Index(l.tables, of); table < 0 {
+				table = len(l.tables)
+				if table > mostTables {
+					return ErrDiffers
+				}
+				l.tables = append(l.tables, of)
+			}
 		}
-		h := maphash.Bytes(l.seed, key) ^ bits.RotateLeft64(uint64(t.table)*0x9e3779b97f4a7c15, 32)
-		l.note(newest{row: uint32(len(l.rows)), hash: uint32(h), block: block, at: uint32(at), table: t.table,
-			size: uint16(len(key))}, key)
+		h := maphash.Bytes(l.seed, key) ^ bits.RotateLeft64(uint64(table+1)*0x9e3779b97f4a7c15, 32)
+		l.note(latestRow{prefix: prefixOf(key), hash: uint32(h), block: block, key: uint32(at), size: uint16(len(key)),
+			table: uint16(table), value: uint32(value), length: uint32(len(v)), present: present}, key)
 		return nil
 	})
 }
 
-// note makes x the newest of its row.
-func (l *Latest) note(x newest, key []byte) {
-	for i := x.hash; ; i++ {
+// mostTables is how many tables a store has at most, minus one.
+const mostTables = 1<<16 - 1
+
+// prefixOf are the first bytes of a key, as a number in their order.
+func prefixOf(key []byte) uint64 {
+	var b [8]byte
+	copy(b[:], key)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// note makes r the newest of its row.
+func (l *Latest) note(r latestRow, key []byte) {
+	for i := r.hash; ; i++ {
 		slot := &l.slots[int(i)&(len(l.slots)-1)]
 		if *slot == 0 {
-			l.rows = append(l.rows, uint32(len(l.newest)))
-			l.newest = append(l.newest, x)
-			*slot = uint32(len(l.newest))
-			if len(l.newest) > len(l.slots)/2 {
+			l.rows = append(l.rows, r)
+			*slot = uint32(len(l.rows))
+			if len(l.rows) > len(l.slots)/2 {
 				l.grow()
 			}
 			return
 		}
-		old := &l.newest[*slot-1]
-		if old.hash == x.hash && old.table == x.table &&
-			bytes.Equal(key, l.blocks[old.block][old.at:old.at+uint32(old.size)]) {
-			x.again = true
-			*old = x
-			l.rows = append(l.rows, *slot-1)
+		if old := &l.rows[*slot-1]; old.hash == r.hash && old.table == r.table && bytes.Equal(key, l.keyOf(old)) {
+			r.before = true
+			*old = r
 			return
 		}
 	}
@@ -99,8 +132,8 @@ func (l *Latest) note(x newest, key []byte) {
 
 func (l *Latest) grow() {
 	l.slots = make([]uint32, 2*len(l.slots))
-	for n, x := range l.newest {
-		i := x.hash
+	for n := range l.rows {
+		i := l.rows[n].hash
 		for l.slots[int(i)&(len(l.slots)-1)] != 0 {
 			i++
 		}
@@ -108,36 +141,13 @@ func (l *Latest) grow() {
 	}
 }
 
-// apply applies those rows of a block that no later one changed. n is the index of its first row, and becomes that of
-// the next block's.
-func (l *Latest) apply(s store.Store, block []byte, n *uint32) error {
-	var t tableOf
-	return EachRow(block, func(table string, key, value []byte, present bool) error {
-		row := *n
-		*n++
-		x := &l.newest[l.rows[row]]
-		if x.row != row {
-			return nil
-		}
-		if err := t.find(s, table); err != nil {
-			return err
-		}
-		err := t.apply(s, key, value, present)
-		if x.again && !present && errors.Is(err, store.ErrNotFound) {
-			return nil // it came and went
-		}
-		return err
-	})
-}
-
-// clear lets go of the blocks, and of more room than blocks need that are joined.
-func (l *Latest) clear() {
+// Clear empties it, and lets go of the blocks and of more room than joined blocks need.
+func (l *Latest) Clear() {
 	const usual = 1 << 20
-	l.blocks = nil
 	if len(l.rows) > usual {
 		*l = Latest{}
 		return
 	}
 	clear(l.slots)
-	l.rows, l.newest = l.rows[:0], l.newest[:0]
+	l.blocks, l.tables, l.rows = nil, l.tables[:0], l.rows[:0]
 }

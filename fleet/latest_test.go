@@ -70,6 +70,14 @@ func someChanges(t *testing.T, r *rand.Rand, s *rowStore, blocks, keys int) (lis
 	return list
 }
 
+// applyLatest applies blocks as one change.
+func applyLatest(l *Latest, s store.Store, blocks [][]byte) error {
+	if err := l.Gather(blocks); err != nil {
+		return err
+	}
+	return l.Apply(s)
+}
+
 // Blocks that are applied as one change leave what they leave one after the other, and change each row once.
 func TestTheLatestOfEachRowIsApplied(t *testing.T) {
 	r := seeded.Random(t, 1)
@@ -83,7 +91,7 @@ func TestTheLatestOfEachRowIsApplied(t *testing.T) {
 			keys = 3 * latestSlots // they get more slots
 		}
 		blocks := someChanges(t, r, one, 1+r.IntN(8), keys)
-		if err := l.Apply(all, blocks); err != nil {
+		if err := applyLatest(&l, all, blocks); err != nil {
 			t.Fatal(err)
 		}
 		if !maps.Equal(one.rows, all.rows) {
@@ -119,7 +127,7 @@ func TestRowsThatAreNotThereAreNotDeleted(t *testing.T) {
 		"the same in one block": {[][]byte{encode(1, "a", true)}, nil},
 	} {
 		s := &rowStore{rows: map[string]string{}}
-		if err := l.Apply(s, x.blocks); !errors.Is(err, x.want) {
+		if err := applyLatest(&l, s, x.blocks); !errors.Is(err, x.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if x.want != nil && s.changes > 1 {
@@ -142,7 +150,7 @@ func FuzzLatest(f *testing.F) {
 			err = Apply(one, b)
 		}
 		var l Latest
-		e := l.Apply(all, [][]byte{a, b})
+		e := applyLatest(&l, all, [][]byte{a, b})
 		if e == nil != (err == nil) && !(e == nil && errors.Is(err, ErrDiffers)) {
 			t.Fatalf("%v, one after the other %v", e, err)
 		}

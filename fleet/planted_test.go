@@ -22,10 +22,9 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"a row that is gone is one without a value", "rows.go", "		x.buf = append(x.buf, 0)\n", "		x.buf = append(x.buf, 1, 0)\n"},
 		{"a row is told as one of the table before", "rows.go", " || r.tables[r.last].table != t {", " {"},
 		{"the room of one large block counts for all that follow", "line.go", ", 2*rows.used()+entryBytes)", ")"},
-		{"an older value of a row is applied, too", "latest.go", "		if x.row != row {\n			return nil\n		}\n", ""},
-		{"rows of two tables are taken for one", "latest.go", " && old.table == x.table &&", " &&"},
-		{"what came and went is missed", "latest.go", "			x.again = true\n", ""},
-		{"what never was there is not missed", "latest.go", "if x.again && !present", "if !present"},
+		{"an older value of a row stays", "latest.go", "			*old = r\n", ""},
+		{"what came and went is missed", "latest.go", "			r.before = true\n", ""},
+		{"what never was there is not missed", "latest.go", "!(r.before && !r.present &&", "!(!r.present &&"},
 		{"what claims to become too large is unpacked", "message.go", "case int64(n) > r.limits.Move:", "case false:"},
 	})
 }

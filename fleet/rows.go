@@ -123,13 +123,13 @@ func (r *Rows) Append(b []byte, names []store.TableInfo) ([]byte, error) {
 // EachRow calls fn for each row of an encoding. value is nil for a row that is gone. The slices
 // are parts of b. An error of fn ends it.
 func EachRow(b []byte, fn func(table string, key, value []byte, present bool) error) error {
-	return eachRow(b, func(table string, _ int, key, value []byte, present bool) error {
+	return eachRow(b, func(table string, _, _ int, key, value []byte, present bool) error {
 		return fn(table, key, value, present)
 	})
 }
 
-// eachRow is EachRow, and says at which byte of b the key begins.
-func eachRow(b []byte, fn func(table string, at int, key, value []byte, present bool) error) error {
+// eachRow is EachRow, and says at which bytes of b the key and the value begin.
+func eachRow(b []byte, fn func(table string, at, valueAt int, key, value []byte, present bool) error) error {
 	r := reader{b: b}
 	for len(r.b) > 0 && r.err == nil {
 		table := string(r.bytes(tableNameMost))
@@ -140,7 +140,7 @@ func eachRow(b []byte, fn func(table string, at int, key, value []byte, present 
 			if r.err != nil {
 				break
 			}
-			if err := fn(table, at, key, value, present); err != nil {
+			if err := fn(table, at, len(b)-len(r.b)-len(value), key, value, present); err != nil {
 				return err
 			}
 		}

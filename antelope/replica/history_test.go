@@ -221,7 +221,7 @@ func TestAHistoryThatIsNotToldIsMissed(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.change(&m.Blocks[0])
-			if err := f.Apply(t.Context(), m.Base(), m.Blocks, m.Final); !errors.Is(err, c.want) {
+			if err := applyMove(t, f, m); !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
 			}
 			if at, _ := f.Head(); at != head {

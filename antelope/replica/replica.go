@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/consensus"
 	"tarn/antelope/types"
 	"tarn/fleet"
+	"tarn/fleet/stream"
 	"tarn/store"
 )
 
@@ -21,7 +23,7 @@ type Replica struct {
 	do    func(context.Context, func(*chain.Chain) error) error
 	head  atomic.Pointer[standing]
 
-	latest fleet.Latest // the writer's
+	gathered sync.Pool // of *fleet.Latest
 }
 
 type standing struct{ head, final fleet.Point }
@@ -29,7 +31,7 @@ type standing struct{ head, final fleet.Point }
 // New makes a replica of a chain that was brought to its head, and whose state is in a store. do brings work to the
 // chain's writer.
 func New(c *chain.Chain, st store.Store, do func(context.Context, func(*chain.Chain) error) error) *Replica {
-	r := &Replica{chain: c, store: st, do: do}
+	r := &Replica{chain: c, store: st, do: do, gathered: sync.Pool{New: func() any { return new(fleet.Latest) }}}
 	r.stand()
 	return r
 }
@@ -48,16 +50,41 @@ func (r *Replica) Head() (head, final fleet.Point) {
 // View shows the head's state ([stream.Compared]).
 func (r *Replica) View() (store.View, error) { return r.store.View() }
 
-// Apply goes back to base and applies blocks. Readers see them all at once, but for those that are irreversible and
-// follow the head: these they may see before the others.
-func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, final fleet.Point) error {
-	decoded := make([][]chain.Told, len(blocks))
+// Prepare implements [stream.Replica]. Readers see blocks that are applied all at once, but for those that are
+// irreversible and follow the head: these they may see before the others.
+func (r *Replica) Prepare(blocks []fleet.Block, final fleet.Point) (stream.Apply, error) {
+	m := &move{blocks: blocks, final: final, decoded: make([][]chain.Told, len(blocks))}
 	for i := range blocks {
 		var err error
-		if decoded[i], err = blocksOf(&blocks[i]); err != nil {
-			return err
+		if m.decoded[i], err = blocksOf(&blocks[i]); err != nil {
+			return nil, err
 		}
 	}
+	m.settled = 1 + slices.IndexFunc(blocks, func(b fleet.Block) bool { return b.Point == final })
+	if m.settled > 1 || m.settled == 1 && len(m.decoded[0]) > 1 {
+		rows := make([][]byte, m.settled)
+		for i := range rows {
+			rows[i] = blocks[i].Rows
+		}
+		m.latest = r.gathered.Get().(*fleet.Latest)
+		if err := m.latest.Gather(rows); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, base fleet.Point) error { return r.apply(ctx, base, m) }, nil
+}
+
+// move is what is applied at once.
+type move struct {
+	blocks  []fleet.Block
+	decoded [][]chain.Told // of each
+	final   fleet.Point
+	settled int           // blocks up to the irreversible one
+	latest  *fleet.Latest // their rows; nil if they cannot be one revision
+}
+
+// apply goes back to base and applies a move.
+func (r *Replica) apply(ctx context.Context, base fleet.Point, m *move) error {
 	err := r.do(ctx, func(c *chain.Chain) error {
 		defer r.stand()
 		follower := chain.NewFollower(c)
@@ -65,12 +92,12 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 		if err := follower.BackTo(types.Checksum256(base.ID)); err != nil {
 			return err
 		}
-		settled := 1 + slices.IndexFunc(blocks, func(b fleet.Block) bool { return b.Point == final })
-		if ahead && (settled > 1 || settled == 1 && len(decoded[0]) > 1) {
-			if err := r.adoptSettled(follower, decoded[:settled], blocks[:settled]); err != nil {
+		decoded, blocks := m.decoded, m.blocks
+		if ahead && m.latest != nil {
+			if err := adoptSettled(follower, decoded[:m.settled], m.latest); err != nil {
 				return err
 			}
-			decoded, blocks = decoded[settled:], blocks[settled:]
+			decoded, blocks = decoded[m.settled:], blocks[m.settled:]
 		}
 		for i := range blocks {
 			rows := blocks[i].Rows
@@ -79,8 +106,12 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 				return err
 			}
 		}
-		return follower.Settle(types.Checksum256(final.ID))
+		return follower.Settle(types.Checksum256(m.final.ID))
 	})
+	if m.latest != nil {
+		m.latest.Clear()
+		r.gathered.Put(m.latest)
+	}
 	if errors.Is(err, chain.ErrOtherState) {
 		return fmt.Errorf("%w: %w", fleet.ErrDiffers, err)
 	}
@@ -89,15 +120,11 @@ func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Bl
 
 // adoptSettled adopts blocks that are irreversible, and with them the head that they follow, as one
 // revision: a row that several of them change is written once, and its page is copied once.
-func (r *Replica) adoptSettled(follower chain.Follower, decoded [][]chain.Told, blocks []fleet.Block) error {
+func adoptSettled(follower chain.Follower, decoded [][]chain.Told, rows *fleet.Latest) error {
 	if err := follower.SettleHead(); err != nil {
 		return err
 	}
-	rows := make([][]byte, len(blocks))
-	for i := range blocks {
-		rows[i] = blocks[i].Rows
-	}
-	return follower.Adopt(slices.Concat(decoded...), func(st store.Store) error { return r.latest.Apply(st, rows) })
+	return follower.Adopt(slices.Concat(decoded...), rows.Apply)
 }
 
 // Load makes a chain's empty state that of a snapshot.

@@ -17,6 +17,7 @@ import (
 	"tarn/antelope/types"
 	"tarn/fleet"
 	"tarn/fleet/fleettest"
+	"tarn/fleet/stream"
 	"tarn/store"
 	"tarn/store/engine"
 	"tarn/store/page"
@@ -175,7 +176,7 @@ func (f *follower) follow(t *testing.T, n *node, size int64) bool {
 		if m, err = fleet.DecodeMove(told); err != nil {
 			t.Fatal(err)
 		}
-		err = f.Apply(t.Context(), m.Base(), m.Blocks, m.Final)
+		err = applyMove(t, f, m)
 		clear(told) // as the next message does
 		if errors.Is(err, fleet.ErrDiffers) && f.chain.Fork().Root().ID == f.began {
 			return false
@@ -307,7 +308,7 @@ func TestAReplicaThatStoodStillInASwitchGoesOn(t *testing.T) {
 		if m == nil {
 			continue
 		}
-		err = f.Apply(t.Context(), m.Base(), m.Blocks, m.Final)
+		err = applyMove(t, f, m)
 		if errors.Is(err, fleet.ErrDiffers) && f.chain.Fork().Root().ID == f.began {
 			f = nil // it began with a block that was taken back
 			continue
@@ -337,4 +338,14 @@ func (f *follower) neverShowsTheRootAboveTheHead(t *testing.T) {
 			t.Errorf("block %d is irreversible, and readers see block %d", root, v.Revision())
 		}
 	}})
+}
+
+// applyMove brings a move to a replica.
+func applyMove(t *testing.T, f stream.Replica, m *fleet.Move) error {
+	t.Helper()
+	apply, err := f.Prepare(m.Blocks, m.Final)
+	if err != nil {
+		return err
+	}
+	return apply(t.Context(), m.Base())
 }

@@ -17,11 +17,14 @@ import (
 type Replica interface {
 	// Head is where the state stands, and the newest block that it cannot take back.
 	Head() (head, final fleet.Point)
-	// Apply applies blocks, the first of which follows base: the head, or a block before it, to which the
-	// state goes back first. An error that wraps [fleet.ErrDiffers] says that this state cannot follow, and that
-	// it must begin again from a snapshot.
-	Apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, final fleet.Point) error
+	// Prepare does what needs no state of the work on blocks. It may be called while blocks before them are applied.
+	Prepare(blocks []fleet.Block, final fleet.Point) (Apply, error)
 }
+
+// Apply applies blocks that were prepared, the first of which follows base: the head, or a block before it, to which
+// the state goes back first. It is called once, or never. An error that wraps [fleet.ErrDiffers] says that this state
+// cannot follow, and that it must begin again from a snapshot.
+type Apply func(ctx context.Context, base fleet.Point) error
 
 // ErrBeginAgain says that a replica's state cannot follow the stream any more: it is to be replaced by the newest
 // snapshot.
@@ -466,7 +469,7 @@ func (w *walk) join(ctx context.Context, m *fleet.Move) error {
 		}
 	}
 	if !w.met {
-		return w.apply(ctx, m)
+		return w.apply(ctx, m, nil)
 	}
 	w.reader.Keep()
 	w.joined.Blocks, w.joined.Final = append(w.joined.Blocks, m.Blocks...), m.Final
@@ -483,12 +486,16 @@ func (w *walk) applyJoined(ctx context.Context) error {
 	}
 	m := w.joined
 	w.joined, w.size = fleet.Move{}, 0
+	prepared, err := w.replica.Prepare(m.Blocks, m.Final)
 	if err := w.settle(); err != nil {
 		return err
 	}
+	if err != nil {
+		return failure(ctx, err)
+	}
 	done := make(chan error, 1)
 	w.applying = done
-	go func() { done <- w.apply(ctx, &m) }()
+	go func() { done <- w.apply(ctx, &m, prepared) }()
 	return nil
 }
 
@@ -518,33 +525,44 @@ func (w *walk) settle() error {
 	return err
 }
 
-// apply applies what the replica does not have of a move.
-func (w *walk) apply(ctx context.Context, m *fleet.Move) error {
+// apply applies what the replica does not have of a move. all is the whole move, prepared, or nil.
+func (w *walk) apply(ctx context.Context, m *fleet.Move, all Apply) (err error) {
 	head, final := w.replica.Head()
 	base, blocks := m.Base(), m.Blocks
 	for i := range blocks {
 		if blocks[i].Point == head {
-			base, blocks = head, blocks[i+1:]
+			base, blocks, all = head, blocks[i+1:], nil
 			break
 		}
 	}
-	// A block before the head will do if the replica knows it, which Apply says.
+	// A block before the head will do if the replica knows it, which it says when it goes back.
 	if !w.met && (base == head || w.back && base.Revision >= final.Revision) {
 		w.met = true
 	}
 	if !w.met || len(blocks) == 0 {
 		return nil
 	}
-	if err := w.replica.Apply(ctx, base, blocks, m.Final); err != nil {
-		switch {
-		case errors.Is(err, fleet.ErrDiffers) || ctx.Err() != nil:
-			return err
-		case errors.Is(err, fleet.ErrDamaged): // the message is whole: its publisher has made it so
-			return fmt.Errorf("%w: %w", fleet.ErrDiffers, err)
-		}
-		return fmt.Errorf("%w: %w", errApply, err)
+	if all == nil {
+		all, err = w.replica.Prepare(blocks, m.Final)
+	}
+	if err == nil {
+		err = all(ctx, base)
+	}
+	if err != nil {
+		return failure(ctx, err)
 	}
 	w.applied(blocks[len(blocks)-1].Point)
 	w.verify.applied(blocks[len(blocks)-1].Point)
 	return nil
+}
+
+// failure says what it means that a replica could not apply blocks.
+func failure(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, fleet.ErrDiffers) || ctx.Err() != nil:
+		return err
+	case errors.Is(err, fleet.ErrDamaged): // the message is whole: its publisher has made it so
+		return fmt.Errorf("%w: %w", fleet.ErrDiffers, err)
+	}
+	return fmt.Errorf("%w: %w", errApply, err)
 }

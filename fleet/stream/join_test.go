@@ -19,10 +19,12 @@ type bystander struct {
 
 func (r *bystander) Head() (head, final fleet.Point) { return r.head, r.head }
 
-func (r *bystander) Apply(_ context.Context, _ fleet.Point, blocks []fleet.Block, _ fleet.Point) error {
+func (r *bystander) Prepare(blocks []fleet.Block, _ fleet.Point) (Apply, error) {
 	m := fleet.Move{Blocks: blocks}
-	r.head, r.most = m.To(), max(r.most, m.Size())
-	return nil
+	return func(context.Context, fleet.Point) error {
+		r.head, r.most = m.To(), max(r.most, m.Size())
+		return nil
+	}, nil
 }
 
 // watched is a replica that can be compared, and notes where it stopped and how often it was looked at.
@@ -32,9 +34,12 @@ type watched struct {
 	views int
 }
 
-func (r *watched) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, final fleet.Point) error {
-	r.stops = append(r.stops, blocks[len(blocks)-1].Revision)
-	return r.bystander.Apply(ctx, base, blocks, final)
+func (r *watched) Prepare(blocks []fleet.Block, final fleet.Point) (Apply, error) {
+	apply, err := r.bystander.Prepare(blocks, final)
+	return func(ctx context.Context, base fleet.Point) error {
+		r.stops = append(r.stops, blocks[len(blocks)-1].Revision)
+		return apply(ctx, base)
+	}, err
 }
 
 func (r *watched) View() (store.View, error) {

@@ -278,7 +278,11 @@ func (r *replica) loadFrom(n *node) {
 	}
 }
 
-func (r *replica) Apply(_ context.Context, base fleet.Point, blocks []fleet.Block, _ fleet.Point) error {
+func (r *replica) Prepare(blocks []fleet.Block, _ fleet.Point) (Apply, error) {
+	return func(_ context.Context, base fleet.Point) error { return r.apply(base, blocks) }, nil
+}
+
+func (r *replica) apply(base fleet.Point, blocks []fleet.Block) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.refuse; err != nil {

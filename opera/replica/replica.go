@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"tarn/fleet"
+	"tarn/fleet/stream"
 	"tarn/opera/chain"
 	"tarn/opera/inter"
 	"tarn/store"
@@ -43,15 +44,20 @@ func (r *Replica) Head() (head, final fleet.Point) {
 // View shows the head's rows that all nodes have alike ([stream.Compared]).
 func (r *Replica) View() (store.View, error) { return chain.NewTeller(r.chain.Chain).View() }
 
-// Apply applies blocks that follow the head. Readers see each at once.
-func (r *Replica) Apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, _ fleet.Point) error {
+// Prepare implements [stream.Replica]: it decodes blocks that are going to follow the head.
+func (r *Replica) Prepare(blocks []fleet.Block, _ fleet.Point) (stream.Apply, error) {
 	told := make([]*chain.Told, len(blocks))
 	for i := range blocks {
 		var err error
 		if told[i], err = decodeTold(&blocks[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	return func(ctx context.Context, base fleet.Point) error { return r.apply(ctx, base, blocks, told) }, nil
+}
+
+// apply applies blocks that follow the head. Readers see each at once.
+func (r *Replica) apply(ctx context.Context, base fleet.Point, blocks []fleet.Block, told []*chain.Told) error {
 	err := r.do(ctx, func(*chain.Chain) error {
 		defer r.stand()
 		if at := PointOf(r.chain.Head()); base != at {

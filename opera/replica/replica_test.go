@@ -18,6 +18,7 @@ import (
 
 	"tarn/fleet"
 	"tarn/fleet/fleettest"
+	"tarn/fleet/stream"
 	"tarn/opera/chain"
 	"tarn/opera/chain/chaintest"
 	"tarn/opera/eventfile"
@@ -219,7 +220,7 @@ func (f *follower) follow(t *testing.T, n *node, size int64) {
 		if m, err = fleet.DecodeMove(m.Append(nil)); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Apply(t.Context(), m.Base(), m.Blocks, m.Final); err != nil {
+		if err := applyMove(t, f, m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -494,7 +495,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	} {
 		m := move()
 		c.change(m)
-		err := f.Apply(t.Context(), m.Base(), m.Blocks, m.Final)
+		err := applyMove(t, f, m)
 		if !errors.Is(err, fleet.ErrDiffers) && !errors.Is(err, fleet.ErrDamaged) {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -505,4 +506,14 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	}
 	f.follow(t, n, 1<<20)
 	f.same(t, n)
+}
+
+// applyMove brings a move to a replica.
+func applyMove(t *testing.T, f stream.Replica, m *fleet.Move) error {
+	t.Helper()
+	apply, err := f.Prepare(m.Blocks, m.Final)
+	if err != nil {
+		return err
+	}
+	return apply(t.Context(), m.Base())
 }

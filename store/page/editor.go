@@ -41,7 +41,8 @@ func (ed *editor) find(t *tree, table store.Table, key []byte) ([]byte, error) {
 }
 
 // known is the key that the writer's way leads to, and what must be known to take that
-// way again without a search: a row is often put right after it was got.
+// way again without a search: a row is often put right after it was got, or after one of
+// the same leaf.
 type known struct {
 	table store.Table // 0: nothing is known
 	key   []byte
@@ -51,8 +52,16 @@ type known struct {
 // value in its place, or takes another way, has to forget what is known.
 func (ed *editor) lead(t *tree, table store.Table, key []byte) (*path, error) {
 	p, k := &ed.way, &ed.known
-	if k.table == table && bytes.Equal(k.key, key) && ed.holds(p) {
-		return p, nil
+	if k.table == table && ed.holds(p) {
+		if bytes.Equal(k.key, key) {
+			return p, nil
+		}
+		if p.within(key) {
+			n, _ := p.leaf()
+			p.slots[p.depth-1], p.found = n.search(key, 0)
+			k.key = append(k.key[:0], key...)
+			return p, nil
+		}
 	}
 	k.table = 0
 	if err := ed.descend(p, t, table, key); err != nil {

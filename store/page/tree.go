@@ -24,6 +24,16 @@ type path struct {
 	found bool
 }
 
+// within tells whether a key lies between those of the leaf, so that it belongs there.
+func (p *path) within(key []byte) bool {
+	if p.depth == 0 {
+		return false
+	}
+	n := p.nodes[p.depth-1]
+	last := int(n.count) - 1
+	return last > 0 && n.below(0, key) && !n.below(last, key)
+}
+
 func (p *path) leaf() (*node, int) { return p.nodes[p.depth-1], p.slots[p.depth-1] }
 
 // lookup finds the leaf slot of key.

@@ -3,8 +3,10 @@ package page
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
+	"tarn/internal/seeded"
 	"tarn/store"
 )
 
@@ -66,4 +68,64 @@ func TestAWayWithADamagedPageIsNotTakenAgain(t *testing.T) {
 	}
 	damage()
 	verify(t, e)
+}
+
+// Rows that are beside each other are found without a way from the root, in any order, also while leaves are divided,
+// copied for a view and given back.
+func TestRowsOfTheSameLeafAreFound(t *testing.T) {
+	e, tb := newRows(t, Options{LimitBytes: 64 << 20})
+	key := func(i int) []byte { return fmt.Appendf(nil, "key %06d", i) }
+	for i := range 3 { // of a table without rows
+		if _, err := e.Get(tb, key(i)); !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	r := seeded.Random(t, 1)
+	model := map[int]string{}
+	const keys = 4000
+	for range 300 {
+		from, step := r.IntN(keys), 1-2*r.IntN(2) // a run of neighbours, upward or downward
+		for i := from; i >= 0 && i < keys && r.IntN(60) > 0; i += step * (1 + r.IntN(2)) {
+			switch value, there := model[i]; r.IntN(4) {
+			case 0:
+				got, err := e.Get(tb, key(i))
+				if there && (err != nil || string(got) != value) || !there && !errors.Is(err, store.ErrNotFound) {
+					t.Fatalf("row %d: %q, %v; should be %q, %v", i, got, err, value, there)
+				}
+			case 1:
+				err := e.Delete(tb, key(i), nil)
+				if there && err != nil || !there && !errors.Is(err, store.ErrNotFound) {
+					t.Fatalf("row %d: %v, there: %v", i, err, there)
+				}
+				delete(model, i)
+			default:
+				model[i] = strings.Repeat("x", r.IntN(300))
+				if err := e.Put(tb, key(i), []byte(model[i]), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if r.IntN(5) == 0 {
+			if err := e.Publish(uint64(r.IntN(100))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r.IntN(20) == 0 {
+			if c, err := e.Checkpoint(store.Image{}); err != nil || c.Wait() != nil {
+				t.Fatal(err, c.Wait())
+			}
+		}
+	}
+	c, err := e.Cursor(tb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	rows := 0
+	for ok := c.First(); ok; ok = c.Next() {
+		rows++
+	}
+	if rows != len(model) {
+		t.Errorf("%d rows, should be %d", rows, len(model))
+	}
 }
