@@ -49,7 +49,7 @@ func someChanges(t *testing.T, r *rand.Rand, s *rowStore, blocks, keys int) (lis
 	for range blocks {
 		var rows Rows
 		for _, i := range r.Perm(keys)[:r.IntN(keys+1)] {
-			table, key := store.Table(1+i%2), fmt.Sprintf("key %0*d", 1+i%5, i)
+			table, key := store.Table(1+i%2), fmt.Sprintf("key %0*d", 1+5*(i%7), i) // also longer than those that are compared at once
 			handle, _ := s.Table(rowTables[table-1].Name)
 			_, there := s.rows[fmt.Sprintf("%d %s", handle, key)]
 			if there && r.IntN(3) == 0 {
@@ -88,7 +88,7 @@ func TestTheLatestOfEachRowIsApplied(t *testing.T) {
 		all := &rowStore{rows: maps.Clone(one.rows)}
 		keys := 1 + r.IntN(60)
 		if r.IntN(20) == 0 {
-			keys = 3 * latestSlots // they get more slots
+			keys *= 100
 		}
 		blocks := someChanges(t, r, one, 1+r.IntN(8), keys)
 		if err := applyLatest(&l, all, blocks); err != nil {
@@ -114,6 +114,12 @@ func TestRowsThatAreNotThereAreNotDeleted(t *testing.T) {
 		}
 		return b
 	}
+	ofTables := func(n int) (b []byte) {
+		for i := range n {
+			b = append(appendString(b, fmt.Sprint("table", i)), 1, 1, 'a', 1, 0)
+		}
+		return b
+	}
 	var l Latest
 	for name, x := range map[string]struct {
 		blocks [][]byte
@@ -122,6 +128,7 @@ func TestRowsThatAreNotThereAreNotDeleted(t *testing.T) {
 		"never there":           {[][]byte{encode(1, "a", false), encode(1, "b", true)}, ErrDiffers},
 		"there in another":      {[][]byte{encode(1, "a", true), encode(2, "a", false)}, ErrDiffers},
 		"came and went":         {[][]byte{encode(1, "a", true), encode(1, "a", false)}, nil},
+		"of too many tables":    {[][]byte{encode(1, "a", true), ofTables(mostTables + 1)}, ErrDiffers},
 		"of no table":           {[][]byte{encode(1, "a", true), encode(3, "a", true)}, ErrDiffers},
 		"damaged":               {[][]byte{encode(1, "a", true), encode(1, "b", true)[:5]}, ErrDamaged},
 		"the same in one block": {[][]byte{encode(1, "a", true)}, nil},

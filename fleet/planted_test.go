@@ -22,9 +22,10 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"a row that is gone is one without a value", "rows.go", "		x.buf = append(x.buf, 0)\n", "		x.buf = append(x.buf, 1, 0)\n"},
 		{"a row is told as one of the table before", "rows.go", " || r.tables[r.last].table != t {", " {"},
 		{"the room of one large block counts for all that follow", "line.go", ", 2*rows.used()+entryBytes)", ")"},
-		{"an older value of a row stays", "latest.go", "			*old = r\n", ""},
-		{"what came and went is missed", "latest.go", "			r.before = true\n", ""},
-		{"what never was there is not missed", "latest.go", "!(r.before && !r.present &&", "!(!r.present &&"},
+		{"an older value of a row is put after a newer one", "latest.go", ", cmp.Compare(a.row, b.row))", ", cmp.Compare(b.row, a.row))"},
+		{"keys that begin alike are taken for one", "latest.go", "	return bytes.Compare(l.keyOf(a), l.keyOf(b))\n", "	return 0 * bytes.Compare(nil, nil)\n"},
+		{"what came and went is missed", "latest.go", "					before = true\n", ""},
+		{"what never was there is not missed", "latest.go", "!(before && !r.present &&", "!(before != !before && !r.present &&"},
 		{"what claims to become too large is unpacked", "message.go", "case int64(n) > r.limits.Move:", "case false:"},
 	})
 }
