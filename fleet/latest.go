@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
 
 	"tarn/store"
@@ -20,7 +19,12 @@ type Latest struct {
 	tables []latestTable
 	byName map[string]int // index in tables
 	count  int            // of rows
+	many   bool           // too many to be gathered: they are applied block by block
 }
+
+// mostRows is how many rows are gathered, more than joined blocks have. A row of three bytes takes forty here: the
+// bound on the bytes of moves is none on these.
+const mostRows = 1 << 19
 
 // latestTable are the rows of a table.
 type latestTable struct {
@@ -51,7 +55,12 @@ func (l *Latest) Gather(blocks [][]byte) error {
 	l.Clear()
 	l.blocks = blocks
 	for i := range blocks {
-		if err := l.read(uint32(i)); err != nil {
+		err := l.read(uint32(i))
+		if errors.Is(err, errMany) {
+			*l = Latest{blocks: blocks, many: true}
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -81,6 +90,14 @@ func (l *Latest) compareRest(a, b *latestRow) int {
 // Apply makes the rows those of the store, whose revision is open. Errors are those of the function Apply, which finds
 // more of what cannot be: here a row that is not there may be deleted if an older block changed it.
 func (l *Latest) Apply(s store.Store) error {
+	if l.many {
+		for _, b := range l.blocks {
+			if err := Apply(s, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	var at tableOf
 	for i := range l.tables {
 		t := &l.tables[i]
@@ -115,8 +132,11 @@ func (l *Latest) read(block uint32) error {
 	return eachRow(l.blocks[block], func(table string, at, valueAt int, key, value []byte, present bool) error {
 		if t == nil || t.name != table {
 			if t = l.table(table); t == nil {
-				return fmt.Errorf("%w: they are of more than %d tables", ErrDiffers, mostTables)
+				return errMany
 			}
+		}
+		if l.count++; l.count > mostRows {
+			return errMany
 		}
 		var first [keyBytes]byte
 		copy(first[:], key)
@@ -124,10 +144,12 @@ func (l *Latest) read(block uint32) error {
 			uint32(len(t.rows))})
 		t.rows = append(t.rows, latestRow{block: block, key: uint32(at), value: uint32(valueAt),
 			length: uint32(len(value)), size: uint16(len(key)), present: present})
-		l.count++
 		return nil
 	})
 }
+
+// errMany says that there are more rows than are gathered, or more tables.
+var errMany = errors.New("many rows")
 
 // mostTables is many times as many as a state has.
 const mostTables = 1 << 10
@@ -150,14 +172,14 @@ func (l *Latest) table(name string) *latestTable {
 
 // Clear empties it, and lets go of the blocks and of more room than joined blocks need.
 func (l *Latest) Clear() {
-	const usual = 1 << 20
-	if l.count > usual {
-		*l = Latest{}
-		return
-	}
+	room := 0
 	for i := range l.tables {
 		t := &l.tables[i]
+		room += cap(t.rows)
 		t.rows, t.order = t.rows[:0], t.order[:0]
 	}
-	l.blocks, l.count = nil, 0
+	l.blocks, l.count, l.many = nil, 0, false
+	if room > mostRows || len(l.tables) > mostTables/2 {
+		*l = Latest{}
+	}
 }

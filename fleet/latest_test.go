@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -140,6 +142,52 @@ func TestRowsThatAreNotThereAreNotDeleted(t *testing.T) {
 		if x.want != nil && s.changes > 1 {
 			t.Errorf("%s: %d rows are changed", name, s.changes)
 		}
+	}
+}
+
+// A publisher's smallest rows take no more memory than usual ones: beyond a bound they are applied block by block. What
+// is kept for the next blocks has a bound, too.
+func TestGatheredRowsAreBounded(t *testing.T) {
+	tiny := func(table string, rows int) []byte {
+		b := binary.AppendUvarint(appendString(nil, table), uint64(rows))
+		return append(b, bytes.Repeat([]byte{1, 'a', 0}, rows)...) // each deletes the row "a"
+	}
+	room := func(l *Latest) (n int) {
+		for i := range l.tables {
+			n += cap(l.tables[i].rows)
+		}
+		return n
+	}
+	put := func() []byte {
+		var rows Rows
+		_ = rows.Add(1, []byte("a"), []byte("1"), true)
+		b, err := rows.Append(nil, rowTables)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	var l Latest
+	if err := l.Gather([][]byte{put(), tiny("first", 5<<20)}); err != nil || room(&l) > 0 {
+		t.Errorf("%d rows are kept, %v", room(&l), err)
+	}
+	if err := l.Apply(&rowStore{rows: map[string]string{}}); !errors.Is(err, ErrDiffers) {
+		t.Errorf("a row was deleted five million times: %v", err)
+	}
+	for i := range 5 {
+		if err := l.Gather([][]byte{tiny(fmt.Sprint("table", i), mostRows), nil}); err != nil {
+			t.Fatal(err)
+		}
+		if l.Clear(); room(&l) > mostRows {
+			t.Fatalf("room for %d rows is kept", room(&l))
+		}
+	}
+	s := &rowStore{rows: map[string]string{}} // and many blocks have the same result
+	if err := applyLatest(&l, s, [][]byte{put(), tiny("first", 1), put(), make([]byte, 0)}); err != nil {
+		t.Error(err)
+	}
+	if len(s.rows) != 1 {
+		t.Error(s.rows)
 	}
 }
 
