@@ -33,8 +33,12 @@ const (
 // Many tells whether there are many. Any goroutine may ask; it costs nothing.
 func (d *DiskWaits) Many() bool { return d.many.Load() }
 
-// Watch looks until ctx ends.
+// Watch looks until ctx ends. Where an operator says how many processors there are, it notices nothing: what others
+// would do beside the writer would take its processor.
 func (d *DiskWaits) Watch(ctx context.Context) {
+	if !d.Processors.Lends() {
+		return
+	}
 	back := func() {}
 	defer func() { back() }()
 	tick := time.NewTicker(waitsLook)

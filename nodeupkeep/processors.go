@@ -18,12 +18,15 @@ type Processors struct {
 
 // Lend adds n processors until back is called, which is called once. A container's new limit counts when none are lent.
 func (p *Processors) Lend(n int) (back func()) {
-	if os.Getenv("GOMAXPROCS") != "" {
+	if !p.Lends() {
 		return func() {}
 	}
 	p.add(n)
 	return func() { p.add(-n) }
 }
+
+// Lends tells whether processors are lent.
+func (*Processors) Lends() bool { return os.Getenv("GOMAXPROCS") == "" }
 
 func (p *Processors) add(n int) {
 	p.mu.Lock()

@@ -37,3 +37,10 @@ func (r *Rehearsals) Idle() int {
 	defer r.mu.Unlock()
 	return len(r.idle)
 }
+
+// Failures is how many accounts they know of whom a transaction failed.
+func (r *Rehearsals) Failures() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.failed)
+}

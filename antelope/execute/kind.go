@@ -12,10 +12,11 @@ const (
 	Scheduled             // deferred, from the state
 	DryRun                // undone at the end; may have too few signatures
 	ReadOnly              // changes nothing
+	Rehearsed             // an Input that is executed before its turn, and undone at the end
 )
 
 // Transient tells whether nothing of a transaction of this kind stays.
-func (k Kind) Transient() bool { return k == DryRun || k == ReadOnly }
+func (k Kind) Transient() bool { return k == DryRun || k == ReadOnly || k == Rehearsed }
 
 // TransactionOptions say how a transaction from outside is executed.
 type TransactionOptions struct {

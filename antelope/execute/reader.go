@@ -37,6 +37,9 @@ type Reader struct {
 	thread    string // what nodeos calls the thread of such a reader
 }
 
+// instancesEach is how much memory of contracts a reader keeps for as much that a transaction may change.
+const instancesEach = 4
+
 // NewReader makes a reader of a store whose tables lie as layout says, for transactions
 // that change so many bytes at most. It must be closed before shared and the store.
 func NewReader(source Source, layout *state.Layout, shared *Shared, bytes int64) (*Reader, error) {
@@ -44,7 +47,9 @@ func NewReader(source Source, layout *state.Layout, shared *Shared, bytes int64)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{executor: New(nil, shared), source: source, layout: layout, box: box}, nil
+	r := &Reader{executor: New(nil, shared), source: source, layout: layout, box: box}
+	r.executor.machine.Limit(instancesEach * bytes)
+	return r, nil
 }
 
 // Close frees what the reader holds.
@@ -73,16 +78,15 @@ func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.Trans
 	return trace, err
 }
 
-// Rehearse executes a transaction of any kind as a dry run on the newest published state, to read what it reads. It may
-// be one that the chain has.
-func (r *Reader) Rehearse(x *Candidate, b Billing, now time.Time) (trace *types.TransactionTrace, err error) {
+// Rehearse executes a transaction as one of a kind on the newest published state, to read what it reads: as
+// [Rehearsed], or as [DryRun] if its keys need not be known.
+func (r *Reader) Rehearse(
+	x *Candidate, kind Kind, b Billing, now types.TimePoint,
+) (trace *types.TransactionTrace, err error) {
 	try := *x
-	try.Kind = DryRun
+	try.Kind = kind
 	err = r.onView(func() (err error) {
-		if err = r.begin(types.TimePoint(now.UnixMicro())); err == nil {
-			r.executor.state.SeeNone()
-			trace, err = r.executor.Push(&try, b)
-		}
+		trace, err = r.try(&try, b, now)
 		return err
 	})
 	return trace, err
@@ -151,19 +155,14 @@ func (r *Reader) stand(s *state.State) error {
 	return r.executor.Load(r.head)
 }
 
-// begin begins a block that is no one's, at a time or after the head's.
-func (r *Reader) begin(now types.TimePoint) error {
-	slot := types.NewBlockTimestamp(max(now, r.executor.head.Header.Timestamp.TimePoint())) + 1
-	return r.executor.Begin(Start{Time: slot, Status: Ephemeral})
-}
-
 // try executes a transaction in a block that is begun for it.
 func (r *Reader) try(x *Candidate, b Billing, now types.TimePoint) (*types.TransactionTrace, error) {
 	e := r.executor
-	if err := r.begin(now); err != nil {
+	slot := types.NewBlockTimestamp(max(now, e.head.Header.Timestamp.TimePoint())) + 1
+	if err := e.Begin(Start{Time: slot, Status: Ephemeral}); err != nil {
 		return nil, err
 	}
-	if now, expires := e.block.time(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
+	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
 		return nil, Expired(x.ID, expires, now)
 	}
 	if err := e.state.SeeOne(x.ID, x.Trx.Expiration); err != nil {

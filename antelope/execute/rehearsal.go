@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tarn/antelope/types"
 )
 
 // Rehearsals execute transactions on views before the writer executes them, and keep nothing. Where the state is larger
@@ -14,35 +16,71 @@ import (
 //
 // Any goroutine may use them.
 type Rehearsals struct {
-	wanted func() bool
-	one    func(bytes int64) (*Reader, error)
-	turns  chan struct{} // of those who rehearse
-	ended  chan struct{}
-
-	keeps atomic.Bool // some are idle
+	wanted    func() bool
+	one       func(bytes int64) (*Reader, error)
+	turns     chan struct{} // of those who rehearse
+	strangers chan struct{} // of those for transactions that are in no block
+	ended     chan struct{}
+	keeps     atomic.Bool // some are idle
 
 	mu      sync.Mutex
 	idle    []*Reader
 	working map[*Reader]struct{}
-	stop    error // why there are no more
+	failed  map[types.Name]time.Time // accounts of whom a transaction failed, and when
+	stop    error                    // why there are no more
 }
 
 const (
 	rehearsalBytes   = 4 << 20 // that a transaction may change; the rest of one that changes more is not rehearsed
 	rehearsalsMost   = 8       // at a time: a disk reads most of what it can with so many waiting for it
+	strangersMost    = 6       // of these for what strangers send, so that blocks find a turn
 	rehearsalLength  = 30 * time.Millisecond
 	rehearsalsLength = 50 * time.Millisecond // of one call; what is not begun by then is left to the writer
+
+	failureLength = 10 * time.Second // for which nothing is rehearsed of who sent a transaction that fails
+	failuresMost  = 1 << 12          // accounts of which that is known
 )
 
 // NewRehearsals makes rehearsals on readers that one makes, while wanted says that they help. It makes none at once.
 func NewRehearsals(wanted func() bool, one func(bytes int64) (*Reader, error)) *Rehearsals {
-	return &Rehearsals{wanted: wanted, one: one, turns: make(chan struct{}, rehearsalsMost), ended: make(chan struct{}),
-		working: make(map[*Reader]struct{})}
+	return &Rehearsals{wanted: wanted, one: one, turns: make(chan struct{}, rehearsalsMost),
+		strangers: make(chan struct{}, strangersMost), ended: make(chan struct{}),
+		working: make(map[*Reader]struct{}), failed: make(map[types.Name]time.Time)}
 }
 
-// Rehearse executes transactions that the writer is going to get, unless that would not help, and waits for the end,
-// for less than a tenth of a second. It leaves out those that are nil.
-func (r *Rehearsals) Rehearse(list ...*Candidate) {
+// Waiting rehearses transactions from outside, whose keys were found, unless that would not help: each for at most as
+// long as the writer lets it run, below 0 for no bound. It returns after less than a tenth of a second, but for a
+// contract that is compiled meanwhile. It leaves out those that are nil, and those of accounts that have just sent what
+// fails.
+func (r *Rehearsals) Waiting(most time.Duration, list ...*Candidate) {
+	if most < 0 {
+		most = rehearsalLength
+	}
+	r.rehearse(r.strangers, list, func(one *Reader, x *Candidate) {
+		by := x.Trx.FirstAuthorizer()
+		if r.hasFailed(by) {
+			return
+		}
+		t, err := one.Rehearse(x, Rehearsed, Billing{MaxTime: min(most, rehearsalLength).Microseconds()},
+			types.TimePoint(time.Now().UnixMicro()))
+		if err == nil && t.Except != nil && len(t.ActionTraces) > 0 { // it was authorized: it is the account's own
+			r.noteFailure(by)
+		}
+	})
+}
+
+// Block rehearses the transactions of a block of that time, as Waiting does, whose header was found good. Their keys
+// need not be known.
+func (r *Rehearsals) Block(at types.BlockTimestamp, list ...*Candidate) {
+	r.rehearse(nil, list, func(one *Reader, x *Candidate) {
+		//nolint:errcheck // what is wrong with it, or with the state, the writer finds, too
+		one.Rehearse(x, DryRun, Billing{MaxTime: rehearsalLength.Microseconds()}, (at - 1).TimePoint())
+	})
+}
+
+// rehearse does something with each transaction, on several goroutines, and waits for the end. places are those of
+// the list's kind, nil for none.
+func (r *Rehearsals) rehearse(places chan struct{}, list []*Candidate, do func(*Reader, *Candidate)) {
 	if !r.wanted() {
 		r.free()
 		return
@@ -51,26 +89,57 @@ func (r *Rehearsals) Rehearse(list ...*Candidate) {
 	defer running.Wait()
 	over := time.NewTimer(rehearsalsLength)
 	defer over.Stop()
+	take := func(from chan struct{}) bool {
+		select {
+		case from <- struct{}{}:
+			return true
+		case <-over.C:
+		case <-r.ended:
+		}
+		return false
+	}
 	for _, x := range list {
 		if x == nil {
 			continue
 		}
-		select {
-		case r.turns <- struct{}{}:
-		case <-over.C:
+		if places != nil && !take(places) {
 			return
-		case <-r.ended:
+		}
+		if !take(r.turns) {
+			if places != nil {
+				<-places
+			}
 			return
 		}
 		running.Go(func() {
-			defer func() { <-r.turns }()
+			defer func() {
+				<-r.turns
+				if places != nil {
+					<-places
+				}
+			}()
 			if one := r.take(); one != nil {
-				//nolint:errcheck // what is wrong with it, or with the state, the writer finds, too
-				one.Rehearse(x, Billing{MaxTime: rehearsalLength.Microseconds()}, time.Now())
+				do(one, x)
 				r.put(one)
 			}
 		})
 	}
+}
+
+func (r *Rehearsals) hasFailed(account types.Name) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at, ok := r.failed[account]
+	return ok && time.Since(at) < failureLength
+}
+
+func (r *Rehearsals) noteFailure(account types.Name) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.failed) == failuresMost {
+		clear(r.failed)
+	}
+	r.failed[account] = time.Now()
 }
 
 // take returns a reader that nobody uses; nil if there can be none: a rehearsal is nothing that must be.
@@ -112,6 +181,7 @@ func (r *Rehearsals) free() {
 	r.closeIdle() //nolint:errcheck // only memory is lost, if that
 }
 
+// closeIdle closes the readers that have nothing to do. The caller holds the mutex.
 func (r *Rehearsals) closeIdle() error {
 	r.keeps.Store(false)
 	var errs []error
@@ -135,5 +205,7 @@ func (r *Rehearsals) Stop(err error) error {
 	for range rehearsalsMost {
 		r.turns <- struct{}{}
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.closeIdle()
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"tarn/antelope/chain"
 	"tarn/antelope/exception"
@@ -27,7 +28,8 @@ func hashOf(t *testing.T, c *chain.Chain) types.Checksum256 {
 	return h
 }
 
-// A rehearsal executes all of a transaction, also of one that a block has or whose keys nobody looked for.
+// A rehearsal executes all of a transaction: of a block's without its keys, of a stranger's only if it is authorized and
+// not in a block yet.
 func TestARehearsalReadsWhatTheTransactionDoes(t *testing.T) {
 	token := newToken(t, 2)
 	r, err := token.Chain.NewReader(64 << 20)
@@ -36,34 +38,41 @@ func TestARehearsalReadsWhatTheTransactionDoes(t *testing.T) {
 	}
 	defer r.Close()
 	x := dryRun(t, token.Maker, execute.Input, token.Transfer())
-	x.Keys = nil
-	now := token.Chain.Head().Header.Timestamp.TimePoint().Time()
-	rehearse := func() {
+	unsigned := *x
+	unsigned.Keys = nil
+	now := token.Chain.Head().Header.Timestamp.TimePoint()
+	rehearse := func(x *execute.Candidate, kind execute.Kind, want *exception.Kind, actions int) {
 		t.Helper()
 		if err := token.Chain.Publish(); err != nil {
 			t.Fatal(err)
 		}
-		trace, err := r.Rehearse(x, execute.Billing{}, now)
-		if err != nil || trace.Except != nil || len(trace.ActionTraces) != 3 {
-			t.Errorf("a transfer and its two notifications: %+v, %v", trace, err)
+		trace, err := r.Rehearse(x, kind, execute.Billing{}, now)
+		if err == nil && trace.Except != nil {
+			err = trace.Except
+		}
+		if want == nil && err != nil || want != nil && !exception.Is(err, want) {
+			t.Errorf("kind %d: %v", kind, err)
+		}
+		if trace != nil && len(trace.ActionTraces) != actions {
+			t.Errorf("kind %d: %d actions were executed, should be %d", kind, len(trace.ActionTraces), actions)
 		}
 		if x.Kind != execute.Input {
 			t.Error("a rehearsal changed the transaction")
 		}
 	}
-	rehearse()
+	rehearse(x, execute.Rehearsed, nil, 3) // a transfer, and its two notifications
+	rehearse(&unsigned, execute.DryRun, nil, 3)
+	rehearse(&unsigned, execute.Rehearsed, exception.UnsatisfiedAuthorization, 0)
 	if err := token.StartBlock(); err != nil {
 		t.Fatal(err)
 	}
-	keyed := *x
-	keyed.Keys = []types.PublicKey{token.Key.Public()}
-	if _, err := token.Chain.PushTransaction(&keyed, execute.Billing{Explicit: true, CPU: 100}); err != nil {
+	if _, err := token.Chain.PushTransaction(x, execute.Billing{Explicit: true, CPU: 100}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := token.EndBlock(); err != nil {
 		t.Fatal(err)
 	}
-	rehearse()
+	rehearse(x, execute.Rehearsed, exception.TxDuplicate, 0)
 }
 
 // Rehearsals go on while blocks are made, and the chain is that of a node without them. They make no more readers than
@@ -85,13 +94,18 @@ func TestRehearsalsLeaveNothing(t *testing.T) {
 		if err := c.Publish(); err != nil {
 			t.Fatal(err)
 		}
-		r.Rehearse(coming...)
+		at := c.Head().Header.Timestamp + 1
+		r.Block(at, coming...)
 		help.Store(wanted)
 		var strangers sync.WaitGroup
-		for range 3 {
+		for i := range 6 {
 			strangers.Go(func() {
 				for range 5 {
-					r.Rehearse(coming...)
+					if i%2 == 0 {
+						r.Block(at, coming...)
+					} else {
+						r.Waiting(-1, coming...)
+					}
 				}
 			})
 		}
@@ -108,7 +122,7 @@ func TestRehearsalsLeaveNothing(t *testing.T) {
 			t.Errorf("%d readers, wanted: %v", idle, wanted)
 		}
 		help.Store(false)
-		r.Rehearse(coming...)
+		r.Block(at, coming...)
 		if idle := r.Idle(); idle != 0 {
 			t.Errorf("%d readers are kept when they no longer help", idle)
 		}
@@ -127,27 +141,57 @@ func TestRehearsalsLeaveNothing(t *testing.T) {
 	}
 }
 
-// A node that ends waits for no stranger's transaction.
-func TestRehearsalsStop(t *testing.T) {
+// Who has sent what fails is not rehearsed for a while. That nobody has signed it is not the account's own failure.
+func TestRehearsalsOfWhatFailsEnd(t *testing.T) {
 	token := newToken(t, 2)
 	if err := token.Chain.Publish(); err != nil {
 		t.Fatal(err)
 	}
 	r := execute.NewRehearsals(func() bool { return true }, token.Chain.NewReader)
-	x := dryRun(t, token.Maker, execute.Input, token.Transfer())
-	var strangers sync.WaitGroup
-	for range 20 {
-		strangers.Go(func() {
-			for range 20 {
-				r.Rehearse(x, x)
-			}
-		})
+	fails := token.Transfer()
+	fails.Data = append([]byte(nil), fails.Data...)
+	fails.Data[23] = 0x7f // more than anybody has
+	x := dryRun(t, token.Maker, execute.Input, fails)
+	x.Trx.Expiration = types.TimePointSec(time.Now().Add(time.Minute).Unix())
+	unsigned := *x
+	unsigned.Keys = nil
+	if r.Waiting(-1, &unsigned); r.Failures() != 0 {
+		t.Error("an account has failed of whom nobody signed")
+	}
+	for range 2 {
+		if r.Waiting(-1, x, x); r.Failures() != 1 {
+			t.Errorf("%d accounts have failed", r.Failures())
+		}
 	}
 	if err := r.Stop(exception.New(exception.Deadline, "stopping")); err != nil {
 		t.Error(err)
 	}
-	strangers.Wait()
-	if idle := r.Idle(); idle != 0 {
-		t.Errorf("%d readers are left", idle)
+}
+
+// A node that ends waits for no stranger's transaction, also when rehearsals no longer help just then.
+func TestRehearsalsStop(t *testing.T) {
+	token := newToken(t, 2)
+	if err := token.Chain.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	x := dryRun(t, token.Maker, execute.Input, token.Transfer())
+	for range 100 {
+		var asked atomic.Int64
+		r := execute.NewRehearsals(func() bool { return asked.Add(1)%4 != 0 }, token.Chain.NewReader)
+		var strangers sync.WaitGroup
+		for range 8 {
+			strangers.Go(func() {
+				for range 4 {
+					r.Waiting(-1, x, x)
+				}
+			})
+		}
+		if err := r.Stop(exception.New(exception.Deadline, "stopping")); err != nil {
+			t.Fatal(err)
+		}
+		strangers.Wait()
+		if idle := r.Idle(); idle != 0 {
+			t.Fatalf("%d readers are left", idle)
+		}
 	}
 }

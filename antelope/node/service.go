@@ -81,7 +81,6 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	defer cancel(nil)
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { waits.Watch(ctx) })
 	var network *p2p.Network
 	if s.P2P != nil {
 		if network, err = n.network(p, s.P2P); err != nil {
@@ -119,6 +118,7 @@ func (n *Node) Serve(ctx context.Context, s Services) error {
 	}
 	// The writer comes last to its end: until then the others may ask it.
 	writer := make(chan error, 1)
+	running.Go(func() { waits.Watch(ctx) })
 	running.Go(func() { writer <- p.Run(ctx) })
 	n.fleet.serve(ctx, p, answersOf(server, n.history), running.Go, cancel)
 	if network != nil {

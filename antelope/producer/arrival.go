@@ -162,7 +162,7 @@ func (a *arrivals) Prepare(b *Block) error {
 		return err
 	}
 	if b.mayRehearse() {
-		a.rehearsals.Rehearse(list...)
+		a.rehearsals.Block(b.Signed.Timestamp, list...)
 	}
 	return nil
 }

@@ -100,7 +100,7 @@ func (in *intake) Submit(o execute.TransactionOptions, list ...Submission) {
 			candidates[i] = nil
 		}
 	}
-	in.rehearsals.Rehearse(candidates...)
+	in.rehearsals.Waiting(time.Duration(in.maxTime.Load())*time.Microsecond, candidates...)
 	for i, s := range list {
 		in.enqueue(s.Candidate, o, s.Done, errs[i])
 	}

@@ -129,7 +129,7 @@ func (s *seen) SeeOne(id types.Checksum256, at types.TimePointSec) error {
 		return err
 	}
 	defer c.Close()
-	s.SeeNone()
+	s.ids = make(map[types.Checksum256]struct{})
 	for ok := c.Seek(transactionKey(nil, at, 0)); ok; ok = c.Next() {
 		t, err := parseTransaction(c.Key(), c.Value())
 		if err != nil {
@@ -145,9 +145,6 @@ func (s *seen) SeeOne(id types.Checksum256, at types.TimePointSec) error {
 	}
 	return c.Err()
 }
-
-// SeeNone makes the state know of no transaction that was recorded.
-func (s *seen) SeeNone() { s.ids = make(map[types.Checksum256]struct{}) }
 
 // HasTransaction tells whether a transaction was recorded and not forgotten.
 func (s *seen) HasTransaction(id types.Checksum256) (bool, error) {

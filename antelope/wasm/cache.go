@@ -186,7 +186,7 @@ func (c *Cache) Close() error {
 
 // NewMachine makes a machine whose modules are in the cache.
 func (c *Cache) NewMachine() *Machine {
-	return &Machine{cache: c, instances: map[types.Checksum256]*instance{}}
+	return &Machine{cache: c, instances: map[types.Checksum256]*instance{}, most: c.o.InstanceBytes}
 }
 
 // Warm compiles a module in the background, so that its first action need not wait;

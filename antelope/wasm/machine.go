@@ -23,6 +23,7 @@ type Machine struct {
 	stack     [4]uint64
 	instances map[types.Checksum256]*instance
 	bytes     int64  // of the instances
+	most      int64  // that they may be
 	clock     uint64 // counts actions
 }
 
@@ -190,6 +191,9 @@ func newInstance(e *entry, p *program) (*instance, error) {
 	return i, nil
 }
 
+// Limit lowers what the machine's instances may take to so many bytes. One that is larger is there alone.
+func (m *Machine) Limit(bytes int64) { m.most = min(m.most, bytes) }
+
 // purge drops instances that nobody will use, and those least recently used until
 // there is room for another.
 func (m *Machine) purge(room int64) {
@@ -198,7 +202,7 @@ func (m *Machine) purge(room int64) {
 			m.discard(hash, i)
 		}
 	}
-	for m.bytes+room > m.cache.o.InstanceBytes && len(m.instances) > 0 {
+	for m.bytes+room > m.most && len(m.instances) > 0 {
 		var oldest *instance
 		var hash types.Checksum256
 		for h, i := range m.instances {

@@ -80,6 +80,7 @@ func (ps *pages) readFreeAhead(page uint32) {
 	for n := 0; n < freeAhead; {
 		first := ps.space.free.next(a.to, ps.space.end)
 		if first == ps.space.end {
+			a.to = first // the rest is not looked at again
 			break
 		}
 		end := ps.space.free.nextClear(first, min(ps.space.end, first+uint32(freeAhead-n)))
@@ -96,7 +97,7 @@ func (ps *pages) readFreeAhead(page uint32) {
 func (m *memory) isFresh(page uint32) bool { return m.fresh != nil && m.fresh.get(page/hugePages) }
 
 // fetchMissing has the kernel begin to read runs of pages, unless the first of them are in memory. The caller does
-// not wait: to ask takes the kernel some microseconds for each run.
+// not wait, unless it changes mappings next: to ask takes the kernel some microseconds for each run.
 func (m *memory) fetchMissing(runs []extent) {
 	if len(runs) == 0 {
 		return
