@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,9 +15,9 @@ func TestProcessorsAreLentWhileThereAreManyDiskWaits(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "")
 	usual := runtime.GOMAXPROCS(0)
 	synctest.Test(t, func(t *testing.T) {
-		faults, each := int64(0), int64(0)
+		var faults, each atomic.Int64
 		d := &DiskWaits{Processors: new(Processors), Log: slog.New(slog.DiscardHandler),
-			faults: func() int64 { faults += each; return faults }}
+			faults: func() int64 { return faults.Add(each.Load()) }}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); d.Watch(ctx) }()
@@ -31,7 +32,7 @@ func TestProcessorsAreLentWhileThereAreManyDiskWaits(t *testing.T) {
 			{waitsFew, (waitsCalm - 1) * waitsLook, true}, {waitsFew + 1, waitsLook, true},
 			{0, (waitsCalm - 1) * waitsLook, true}, {0, waitsLook, false}, {1000, waitsLooks * waitsLook, true},
 		} {
-			each = x.each
+			each.Store(x.each)
 			time.Sleep(x.rest)
 			synctest.Wait()
 			lent := runtime.GOMAXPROCS(0) - usual
