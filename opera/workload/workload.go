@@ -61,8 +61,8 @@ const (
 	eventTxs     = 100       // at most, of an event, if the shape says nothing
 	eventGas     = 9_500_000 // of its transactions, at most
 	eventSeconds = 1         // between two events of a validator, at least
-	targetGas    = 2_000_000 // a second; after an epoch with more the network's least price of gas grows by a tenth
-	busyGas      = 9e10      // of a chain with full events, at most: of some sixty epochs
+	calmGas      = 500_000   // a second, with which the least price of gas falls; with four times as much it grows
+	busyGas      = 2.3e10    // of a chain with full events, at most: its price grows by a twentieth in each of some seventy epochs
 	patience     = 600       // seconds that an event waits for gas power
 	settling     = 16        // events of each without transactions at the end: what came before is in blocks then
 	settlings    = 20        // times in a row that this may be in vain
@@ -73,8 +73,8 @@ const (
 // of full events.
 func price() *big.Int { return big.NewInt(5000e9) }
 
-// isLong tells whether the chain is so long that its events must not have more gas than the network wants: the least
-// price would grow above what transactions pay.
+// isLong tells whether the chain is so long that the least price would grow above what transactions pay, if its events
+// came as fast as they can.
 func (s *Shape) isLong() bool {
 	return float64(s.Accounts)*giveGas+float64(s.Transfers)*tokenGas+float64(s.Slots)*fillGas > busyGas
 }
@@ -181,7 +181,7 @@ type maker struct {
 	keys   []*ecdsa.PrivateKey // of the validators, from 1 on
 	events int                 // that it has made
 	now    inter.Timestamp
-	calm   bool // an event comes when the network's target allows for the gas of the one before
+	calm   bool // an event comes when the one before it has had its time at calmGas
 	epoch  inter.Epoch
 	issued []types.Transactions // of the epoch's events, in their order
 }
@@ -415,13 +415,13 @@ func (m *maker) event(txs types.Transactions) error {
 	return fmt.Errorf("an event of %d transactions cannot be paid within %d s", len(txs), patience)
 }
 
-// rest is how much longer than eventSeconds an event's transactions take at the target.
+// rest is how much longer than eventSeconds an event's transactions take at calmGas.
 func rest(txs types.Transactions) inter.Timestamp {
 	gas := uint64(0)
 	for _, tx := range txs {
 		gas += tx.Gas()
 	}
-	return inter.Timestamp(max(gas, targetGas*eventSeconds)-targetGas*eventSeconds) * (1e9 / targetGas)
+	return inter.Timestamp(max(gas, calmGas*eventSeconds)-calmGas*eventSeconds) * (1e9 / calmGas)
 }
 
 // draft is an event of the validator whose turn it is, which follows its own last event and what it can
