@@ -13,7 +13,6 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
-	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 	"tarn/contracts"
 	"tarn/store"
@@ -211,16 +210,7 @@ func TestReadersWorkBesideTheWriter(t *testing.T) {
 		if readers > 0 && executed <= 10*readers {
 			t.Errorf("%d readers executed %d transactions", readers, executed)
 		}
-		v, err := c.View()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer v.Close()
-		h, err := snapshot.Hash(v, c.Standing(), snapshot.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
+		return hashOf(t, c)
 	}
 	if with, without := run(3), run(0); with != without {
 		t.Errorf("the hash is %s with readers, %s without", with, without)
