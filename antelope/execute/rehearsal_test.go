@@ -7,21 +7,16 @@ import (
 	"time"
 
 	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
-	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 )
 
 // hashOf is the hash of a chain's published state.
 func hashOf(t *testing.T, c *chain.Chain) types.Checksum256 {
 	t.Helper()
-	v, err := c.View()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	h, err := snapshot.Hash(v, c.Standing(), snapshot.Options{})
+	h, err := chaintest.Hash(c)
 	if err != nil {
 		t.Fatal(err)
 	}

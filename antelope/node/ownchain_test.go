@@ -8,7 +8,6 @@ import (
 
 	"tarn/antelope/chain"
 	"tarn/antelope/chain/chaintest"
-	"tarn/antelope/snapshot"
 	"tarn/antelope/types"
 	"tarn/store/engine"
 )
@@ -44,12 +43,7 @@ func (o *ownChain) note(t *testing.T) {
 	if err := c.Publish(); err != nil {
 		t.Fatal(err)
 	}
-	v, err := c.View()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	h, err := snapshot.Hash(v, c.Standing(), snapshot.Options{})
+	h, err := chaintest.Hash(c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"tarn/antelope/admintypes"
 	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/snapshot"
@@ -379,12 +380,7 @@ func TestTheIntegrityHashIsThatOfTheHead(t *testing.T) {
 		}
 		var want types.Checksum256
 		err = n.Do(context.Background(), func(c *chain.Chain) error {
-			v, err := c.View()
-			if err != nil {
-				return err
-			}
-			defer v.Close()
-			want, err = snapshot.Hash(v, c.Standing(), snapshot.Options{})
+			want, err = chaintest.Hash(c)
 			return err
 		})
 		if err != nil || got != want {

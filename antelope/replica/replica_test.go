@@ -12,7 +12,6 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
-	"tarn/antelope/snapshot"
 	"tarn/antelope/tracelog"
 	"tarn/antelope/types"
 	"tarn/fleet"
@@ -216,12 +215,7 @@ func (f *follower) same(t *testing.T, n *node) {
 
 func hash(t *testing.T, c *chain.Chain) types.Checksum256 {
 	t.Helper()
-	v, err := c.View()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer v.Close()
-	h, err := snapshot.Hash(v, c.Standing(), snapshot.Options{})
+	h, err := chaintest.Hash(c)
 	if err != nil {
 		t.Fatal(err)
 	}
