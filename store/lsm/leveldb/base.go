@@ -1,7 +1,7 @@
 // Package leveldb is goleveldb as a base of store/lsm. It owns the library's
 // options, the order of its syncs and the judgement of its logs' ends. It never
 // lets the library skip damage: what is not whole is an error, but for a record
-// at the end of the newest log that was never reported durable.
+// at the end of the log written last that was never reported durable.
 package leveldb
 
 import (

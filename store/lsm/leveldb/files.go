@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -31,7 +32,7 @@ type files struct {
 
 	mu     sync.Mutex
 	broken error
-	ends   storage.FileDesc // the file that ends in the middle of a record, else the newest log
+	ends   storage.FileDesc // the file that ends in the middle of a record, else the newest log read
 	sound  int64            // where its whole records end, -1 if there is nothing behind them
 	tables map[int64]bool   // being written
 	read   *lsm.List        // the list that was read, up to where its whole changes end; nil for none
@@ -46,7 +47,7 @@ func openFiles(path string, readOnly bool) (*files, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &files{Storage: disk, disk: disk, path: path, scratch: readOnly, tables: map[int64]bool{}}
+	f := &files{Storage: disk, disk: disk, path: path, scratch: readOnly, tables: map[int64]bool{}, sound: -1}
 	if readOnly {
 		f.Storage = newScratch(disk)
 	}
@@ -232,8 +233,8 @@ func (w *writer) Close() error {
 	return err
 }
 
-// Open implements storage.Storage. Of the newest log, and of the list of files,
-// it shows no more than the whole records.
+// Open implements storage.Storage. Of the log that was written last, and of the list
+// of files, it shows no more than the whole records.
 func (f *files) Open(fd storage.FileDesc) (storage.Reader, error) {
 	r, err := f.Storage.Open(fd)
 	if err != nil || !f.mayEndTorn(fd) {
@@ -262,7 +263,7 @@ func (f *files) noteEnd(fd storage.FileDesc, end int64, torn bool) {
 		read := listOf(fd, end)
 		f.read = &read
 	}
-	if torn || fd.Type == storage.TypeJournal && f.ends.Zero() {
+	if torn || fd.Type == storage.TypeJournal && f.sound < 0 {
 		f.ends, f.sound = fd, -1
 		if torn {
 			f.sound = end
@@ -292,16 +293,26 @@ func (f *files) checkList(folder *lsm.Folder) error {
 	return folder.CheckList(filepath.Join(f.path, fd.String()), *list)
 }
 
-// mayEndTorn: the logs before the newest one were finished before it was begun.
+// mayEndTorn: the logs before the one that was written last were finished before it was
+// begun. That is not the newest: an opening makes an empty log before the list of files
+// leaves out those that it has recovered, and may be killed in between.
 func (f *files) mayEndTorn(fd storage.FileDesc) bool {
 	switch fd.Type {
 	case storage.TypeManifest:
 		return true
 	case storage.TypeJournal:
 		logs, err := f.List(storage.TypeJournal)
-		return err == nil && !slices.ContainsFunc(logs, func(o storage.FileDesc) bool { return o.Num > fd.Num })
+		return err == nil && !slices.ContainsFunc(logs, func(o storage.FileDesc) bool {
+			return o.Num > fd.Num && f.isWritten(o)
+		})
 	}
 	return false
+}
+
+// isWritten tells whether a file has bytes, or cannot be looked at.
+func (f *files) isWritten(fd storage.FileDesc) bool {
+	info, err := os.Stat(filepath.Join(f.path, fd.String()))
+	return err != nil || info.Size() > 0
 }
 
 // limitedReader ends early. The library reads logs from end to end only.
