@@ -280,3 +280,41 @@ func TestAWrongEventChangesNothing(t *testing.T) {
 	feed(t, c, r.events)
 	compare(t, c, r)
 }
+
+// Who is told of an event can read it, and does not wait for the blocks that it decides.
+func TestAnEventIsAcceptedBeforeItsBlocksAreMade(t *testing.T) {
+	r := record(t)
+	s := openStore(t, t.TempDir(), engine.Options{Kind: engine.Page})
+	defer s.Close()
+	c := newChain(t, s)
+	defer closeChain(t, c)
+	decided := 0
+	for i, raw := range r.events {
+		p, err := c.Verifier().Decode(raw)
+		if err == nil {
+			err = c.Verifier().Verify(p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, told := c.Head().Number, 0
+		err = c.Connect(p, func() {
+			told++
+			if has, err := c.HasEvent(p.ID()); !has || err != nil {
+				t.Errorf("event %d cannot be read: %v", i, err)
+			}
+			if now := c.Head().Number; now != before {
+				t.Errorf("event %d is accepted when block %d is made", i, now)
+			}
+		})
+		if err != nil || told != 1 {
+			t.Fatalf("event %d is accepted %d times: %v", i, told, err)
+		}
+		if c.Head().Number > before {
+			decided++
+		}
+	}
+	if decided == 0 {
+		t.Error("no event decides a block")
+	}
+}

@@ -22,7 +22,11 @@ var ErrParents = errors.New("a parent is missing")
 // decides. Its signatures must have been checked by a [Verifier]; everything else is
 // checked here. After an error of the event's own all is as if there had been no call;
 // after any other the chain refuses all further events.
-func (c *Chain) Connect(p *inter.Payload) error {
+//
+// accepted, unless it is nil, is called once the event is found right and can be read,
+// before the blocks are made: others need not wait for them (go-opera makes them on
+// another goroutine). It must not wait for anybody.
+func (c *Chain) Connect(p *inter.Payload, accepted func()) error {
 	if c.failed != nil {
 		return c.failed
 	}
@@ -46,6 +50,9 @@ func (c *Chain) Connect(p *inter.Payload) error {
 	c.keep(p, number)
 	if err := c.vote(p); err != nil {
 		return c.fail(err)
+	}
+	if accepted != nil {
+		accepted()
 	}
 	return c.decide()
 }

@@ -149,7 +149,7 @@ func (v *Verifier) decode(work <-chan *item) {
 		list, txs = list[:0], txs[:0]
 		for it != nil {
 			list = append(list, it)
-			if it.event, it.err = v.parse(it.raw); it.err == nil {
+			if it.event, it.err = inter.DecodePayload(it.raw); it.err == nil {
 				txs = append(txs, it.event.Txs...)
 			}
 			it = nil
@@ -207,7 +207,7 @@ func (c *Chain) take(it *item, fed *Fed) error {
 			return fmt.Errorf("%v: %w", p.ID(), err)
 		}
 	}
-	if err := c.Connect(p); err != nil {
+	if err := c.Connect(p, nil); err != nil {
 		return fmt.Errorf("%v: %w", p.ID(), err)
 	}
 	fed.Events++

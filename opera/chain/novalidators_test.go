@@ -79,7 +79,7 @@ func refusesEvents(t *testing.T, c *Chain, raw []byte) {
 	}
 	p.Epoch, p.Parents, p.Seq, p.Lamport, p.Frame = c.Epoch().Epoch, nil, 1, 1, 1
 	p.EpochVote.Epoch = 0
-	if err := c.Connect(p); !errors.Is(err, eventcheck.ErrAuth) {
+	if err := c.Connect(p, nil); !errors.Is(err, eventcheck.ErrAuth) {
 		t.Errorf("an event of an epoch without validators: %v", err)
 	}
 	if err := c.Failed(); err != nil {

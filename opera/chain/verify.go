@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"tarn/opera/eventcheck"
@@ -24,48 +23,6 @@ type Verifier struct {
 	signatures *eventcheck.Signatures // of the present epoch
 	present    eventcheck.Beginning
 	past       map[inter.Epoch]eventcheck.Beginning // that were asked for
-
-	sent sent
-}
-
-// sent remembers the last transactions with their senders, because events repeat those of
-// other events, and to find a sender costs more than to execute a transfer.
-type sent struct {
-	mu         sync.Mutex
-	young, old map[common.Hash]*types.Transaction
-	bytes      uint64 // of the young ones
-}
-
-// sentBytes bounds the transactions of each of the two generations, as they travel.
-const sentBytes = 4 << 20
-
-// reuse replaces, in txs, each transaction that is remembered by the remembered one, whose sender is
-// known.
-func (s *sent) reuse(txs types.Transactions) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, tx := range txs {
-		if known := s.young[tx.Hash()]; known != nil {
-			txs[i] = known
-		} else if known = s.old[tx.Hash()]; known != nil {
-			txs[i] = known
-		}
-	}
-}
-
-// remember takes transactions whose senders are found.
-func (s *sent) remember(txs types.Transactions) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, tx := range txs {
-		if s.bytes >= sentBytes || s.young == nil {
-			s.old, s.young, s.bytes = s.young, map[common.Hash]*types.Transaction{}, 0
-		}
-		if s.young[tx.Hash()] == nil {
-			s.young[tx.Hash()] = tx
-			s.bytes += tx.Size()
-		}
-	}
 }
 
 // remembered is how many epochs' beginnings stay in memory. Votes are of the last few epochs; an
@@ -125,7 +82,7 @@ func (v *Verifier) beginning(e inter.Epoch) (eventcheck.Beginning, bool) {
 // Decode decodes an event and finds the senders of its transactions, which costs most and
 // needs no epoch. The event refers to raw, which must not be changed afterwards.
 func (v *Verifier) Decode(raw []byte) (*inter.Payload, error) {
-	p, err := v.parse(raw)
+	p, err := inter.DecodePayload(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -136,27 +93,13 @@ func (v *Verifier) Decode(raw []byte) (*inter.Payload, error) {
 	return p, nil
 }
 
-// parse decodes an event and takes the transactions that are remembered.
-func (v *Verifier) parse(raw []byte) (*inter.Payload, error) {
-	p, err := inter.DecodePayload(raw)
-	if err != nil {
-		return nil, err
-	}
-	for _, tx := range p.Txs {
-		tx.Hash() // which is kept
-	}
-	v.sent.reuse(p.Txs)
-	return p, nil
-}
-
-// find finds the senders that are not found yet, and remembers the transactions.
+// find checks that all senders are found.
 func (v *Verifier) find(p *inter.Payload) error {
 	for i, tx := range p.Txs {
 		if _, err := types.Sender(v.signer, tx); err != nil {
 			return fmt.Errorf("transaction %d of event %v: %w", i, p.ID(), eventcheck.ErrMalformedTxSig)
 		}
 	}
-	v.sent.remember(p.Txs)
 	return nil
 }
 

@@ -223,7 +223,7 @@ func (s *Simulation) emit(m *member, p *inter.Payload) error {
 	if err := s.chain.Verifier().Verify(p); err != nil {
 		return fmt.Errorf("event %v, which is right: %w", p.ID(), err)
 	}
-	if err := s.chain.Connect(p); err != nil {
+	if err := s.chain.Connect(p, nil); err != nil {
 		return fmt.Errorf("event %v, which is right: %w", p.ID(), err)
 	}
 	s.Events++

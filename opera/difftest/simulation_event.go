@@ -276,7 +276,7 @@ func (s *Simulation) spoil(m *member, right, self *inter.Payload) error {
 		return err
 	}
 	if err = s.chain.Verifier().Verify(p); err == nil {
-		err = s.chain.Connect(p)
+		err = s.chain.Connect(p, nil)
 	}
 	if err == nil {
 		return fmt.Errorf("event %v is taken, though it is wrong", p.ID())

@@ -136,7 +136,7 @@ func (em *Emitter) restore(c *chain.Chain, others [][]byte) error {
 			err = c.Verifier().Verify(p)
 		}
 		if err == nil {
-			err = c.Connect(p)
+			err = c.Connect(p, nil)
 		}
 		if c.Failed() != nil {
 			return fmt.Errorf("connect event %v, which %s has: %w", p.ID(), em.journal.path, err)
@@ -179,7 +179,7 @@ func (em *Emitter) reconnect(c *chain.Chain, id inter.EventID, raw []byte) (bool
 		return false, fmt.Errorf("%w: the ledger's last event of validator %d is %v, and %v in %s does not follow it",
 			ErrLocked, em.o.Validator, last, id, em.journal.path)
 	}
-	switch err := c.Connect(p); {
+	switch err := c.Connect(p, nil); {
 	case c.Failed() != nil:
 		return false, fmt.Errorf("connect own event %v of %s: %w", id, em.journal.path, err)
 	case errors.Is(err, chain.ErrParents):

@@ -183,6 +183,7 @@ func (em *Emitter) emit(ctx context.Context, now time.Time) (*inter.Payload, err
 		}
 		for _, p = range again {
 			em.o.Network.Broadcast(p)
+			em.o.Network.Connected(p.ID())
 		}
 		return p, nil
 	}

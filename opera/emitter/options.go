@@ -39,8 +39,11 @@ type Pool interface {
 type Network interface {
 	// PeerCount returns how many nodes can be told.
 	PeerCount() int
-	// Broadcast tells everybody of an own event, which is durable.
+	// Broadcast tells everybody of an own event, which is durable and can be read from the ledger.
+	// The writer calls it, before it makes the blocks that the event decides: it must not wait.
 	Broadcast(p *inter.Payload)
+	// Connected is called once the blocks are made.
+	Connected(id inter.EventID)
 }
 
 // Votes is what is known of the votes for records. Only the writer calls it.

@@ -439,6 +439,9 @@ func (h *home) Broadcast(p *inter.Payload) {
 	}
 }
 
+// Connected implements [Network].
+func (h *home) Connected(inter.EventID) {}
+
 // ask gets from another node the events that lack of the present epoch.
 func (h *home) ask(other *node) error {
 	if other == h.node {

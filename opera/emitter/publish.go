@@ -10,8 +10,8 @@ import (
 	"tarn/opera/inter"
 )
 
-// publish signs an event, and makes it part of the journal, of the ledger, then of the
-// network. It returns nil for an event that was overtaken or refused, of which nobody knows.
+// publish signs an event, and makes it part of the journal, of the ledger, and, as soon as
+// that has taken it, of the network. It returns nil for an event that was overtaken or refused, of which nobody knows.
 func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payload, error) {
 	raw, err := em.sign(p)
 	if err != nil {
@@ -45,7 +45,7 @@ func (em *Emitter) publish(ctx context.Context, p *inter.Payload) (*inter.Payloa
 	switch {
 	case connected:
 		em.secured = reached
-		em.o.Network.Broadcast(p)
+		em.o.Network.Connected(p.ID())
 		return p, nil
 	case broken: // whether the ledger has it, its next start will see
 		return nil, err
@@ -69,7 +69,8 @@ func (em *Emitter) connect(c *chain.Chain, p *inter.Payload) (bool, error) {
 	}
 	made := em.calm.made
 	em.calm.made = p.ID()
-	err := c.Connect(p)
+	// The journal has it, so nobody need wait for the blocks that it decides.
+	err := c.Connect(p, func() { em.o.Network.Broadcast(p) })
 	if err == nil {
 		em.emittedAt, em.emittedHead = em.o.Now(), c.Head().Number
 		return true, nil

@@ -185,6 +185,9 @@ func (n *node) Broadcast(p *inter.Payload) {
 	}
 }
 
+// Connected implements [Network].
+func (n *node) Connected(inter.EventID) {}
+
 // take connects what has come, parents first; what lacks parents waits. Its error is the
 // chain's.
 func (n *node) take(now time.Time) error {
@@ -196,7 +199,7 @@ func (n *node) take(now time.Time) error {
 			}
 			p, err := n.Verifier().Decode(l.raw)
 			if err == nil {
-				err = n.Connect(p)
+				err = n.Connect(p, nil)
 			}
 			if n.Failed() != nil || errors.Is(err, chain.ErrParents) || p.Epoch > n.Epoch().Epoch {
 				return false

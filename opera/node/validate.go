@@ -108,6 +108,7 @@ type nobody struct{}
 
 func (nobody) PeerCount() int           { return 0 }
 func (nobody) Broadcast(*inter.Payload) {}
+func (nobody) Connected(inter.EventID)  {}
 
 func (s *services) emitterOptions(n *Node, pool emitter.Pool) (emitter.Options, error) {
 	c, i := &s.Emitter, &s.Emitter.EmitIntervals

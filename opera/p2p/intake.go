@@ -21,12 +21,13 @@ type intake struct {
 	ledger Ledger
 	limits *Limits
 	budget *budget
-	// Told of what happens, on the goroutine that connects.
-	connected func(a *arrival)                              // an event is
-	dropped   func(from *peer, id inter.EventID, err error) // it is not, and never will be
-	wanted    func(from *peer, parents []inter.EventID)     // some that came lack these
-	entered   func(inter.Epoch)                             // the ledger did
-	failed    func(error)                                   // the ledger, for good
+	// Told, beside who connects, of an event that the ledger has taken.
+	accepted func(a *arrival)
+	// Told of what else happens, on the goroutine that connects.
+	dropped func(from *peer, id inter.EventID, err error) // it is not connected, and never will be
+	wanted  func(from *peer, parents []inter.EventID)     // some that came lack these
+	entered func(inter.Epoch)                             // the ledger did
+	failed  func(error)                                   // the ledger, for good
 
 	epoch   atomic.Uint32
 	highest atomic.Uint32 // lamport time of the epoch's events
@@ -334,7 +335,18 @@ func (in *intake) connect(ctx context.Context) error {
 			events[i] = a.event
 		}
 		results := make([]error, len(run))
-		epoch, err := in.ledger.Connect(ctx, events, func(i int, err error) { results[i] = err })
+		// Others get an event while its blocks are made.
+		accepted := make(chan *arrival, len(run))
+		var telling sync.WaitGroup
+		telling.Go(func() {
+			for a := range accepted {
+				in.accepted(a)
+			}
+		})
+		epoch, err := in.ledger.Connect(ctx, events,
+			func(i int) { accepted <- run[i] }, func(i int, err error) { results[i] = err })
+		close(accepted)
+		telling.Wait()
 		if err != nil {
 			return err
 		}
@@ -370,7 +382,6 @@ func (in *intake) settle(run []*arrival, results []error) {
 			continue
 		}
 		in.budget.release(a.size)
-		in.connected(a)
 	}
 }
 

@@ -23,6 +23,8 @@ type graph struct {
 	here map[inter.EventID]bool
 	slow time.Duration // what verifying takes
 
+	decide func() // makes the blocks of an event that was accepted; nil: it decides none
+
 	forked atomic.Bool // its validators have
 }
 
@@ -49,7 +51,9 @@ func (g *graph) Verify(p *inter.Payload) error {
 	return nil
 }
 
-func (g *graph) Connect(_ context.Context, events []*inter.Payload, done func(int, error)) (inter.Epoch, error) {
+func (g *graph) Connect(
+	_ context.Context, events []*inter.Payload, accepted func(int), done func(int, error),
+) (inter.Epoch, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for i, p := range events {
@@ -68,6 +72,10 @@ func (g *graph) Connect(_ context.Context, events []*inter.Payload, done func(in
 		if err == nil {
 			g.here[p.ID()] = true
 			g.list = append(g.list, p)
+			accepted(i)
+			if g.decide != nil {
+				g.decide()
+			}
 		}
 		done(i, err)
 	}
@@ -89,7 +97,7 @@ func newWatched(t testing.TB, limits *Limits) *watched {
 	w := &watched{graph: &graph{here: map[inter.EventID]bool{}}, bans: map[*peer]int{},
 		wanted: map[inter.EventID]bool{}}
 	w.intake = newIntake(w.graph, limits)
-	w.intake.connected = func(*arrival) {}
+	w.intake.accepted = func(*arrival) {}
 	w.intake.dropped = func(from *peer, _ inter.EventID, err error) {
 		if eventcheck.Bans(err) {
 			w.mu.Lock()
@@ -186,6 +194,27 @@ func TestAGraphArrivesWhateverTheOrder(t *testing.T) {
 	await(t, "nothing is left", func() bool { return w.budget.usedPercent() == 0 })
 	if len(w.bans) != 0 {
 		t.Errorf("%d peers are blamed", len(w.bans))
+	}
+}
+
+// Who executes a block does not hold up the event that decided it.
+func TestAnEventIsPassedOnWhileItsBlocksAreMade(t *testing.T) {
+	w := newWatched(t, defaults())
+	passedOn, made := make(chan inter.EventID, 1), make(chan struct{})
+	w.intake.accepted = func(a *arrival) { passedOn <- a.event.ID() }
+	w.graph.decide = func() { <-made }
+	defer close(made)
+	p := vertex(t, 0)
+	if err := w.submit(context.Background(), strangerPeer(defaults()), [][]byte{rawOf(t, p, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case id := <-passedOn:
+		if id != p.ID() {
+			t.Errorf("event %v is passed on instead of %v", id, p.ID())
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the event waits for its blocks")
 	}
 }
 

@@ -41,7 +41,10 @@ type Ledger interface {
 	// Connect connects events one after the other, parents first, and tells of each what
 	// came of it. Its own error is the ledger's, which can go on no more, and no event's.
 	// It returns the epoch after the last one.
-	Connect(ctx context.Context, events []*inter.Payload, done func(i int, err error)) (inter.Epoch, error)
+	// accepted is called of each event that can be read now, before the blocks that it decides
+	// are made; it must not wait. done is called once they are made, or it was refused.
+	Connect(ctx context.Context, events []*inter.Payload, accepted func(i int), done func(i int, err error)) (
+		inter.Epoch, error)
 }
 
 // Pool is the transactions that wait. Any goroutine may call it.
@@ -106,11 +109,11 @@ func (l *chained) Verify(p *inter.Payload) error {
 }
 
 func (l *chained) Connect(
-	ctx context.Context, events []*inter.Payload, done func(i int, err error),
+	ctx context.Context, events []*inter.Payload, accepted func(i int), done func(i int, err error),
 ) (epoch inter.Epoch, err error) {
 	err = l.writer.Do(ctx, func(c *chain.Chain) error {
 		for i, p := range events {
-			err := c.Connect(p)
+			err := c.Connect(p, func() { accepted(i) })
 			if failed := c.Failed(); failed != nil {
 				return failed
 			}

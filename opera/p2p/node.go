@@ -90,7 +90,7 @@ func New(o Options) (*Node, error) {
 		busy:    func(p *peer) bool { return n.intake.busy() || n.events.busy(p) },
 		ask:     func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
 	}
-	n.intake.connected, n.intake.dropped, n.intake.wanted = n.gossipConnected, n.leaveSender, n.askForParents
+	n.intake.accepted, n.intake.dropped, n.intake.wanted = n.gossipAccepted, leaveSender, n.askForParents
 	n.intake.entered, n.intake.failed = n.enterEpoch, n.fail
 	n.recordSync = newRecordSync(n)
 	if err := n.begin(); err != nil {
@@ -296,8 +296,8 @@ func (n *Node) part(p *peer) {
 	n.txs.forgetPeer(p)
 }
 
-// gossipConnected gossips an event that was connected.
-func (n *Node) gossipConnected(a *arrival) {
+// gossipAccepted gossips an event of a peer that the ledger has taken.
+func (n *Node) gossipAccepted(a *arrival) {
 	n.events.noteReceived(a.event.ID())
 	passed := n.o.Now().Sub(time.Unix(0, int64(a.event.CreationTime)))
 	if passed < n.limits.Fresh {
@@ -307,7 +307,7 @@ func (n *Node) gossipConnected(a *arrival) {
 }
 
 // leaveSender leaves the peer that sent an event which no honest peer sends.
-func (n *Node) leaveSender(from *peer, id inter.EventID, err error) {
+func leaveSender(from *peer, id inter.EventID, err error) {
 	if eventcheck.Bans(err) {
 		from.leave(fmt.Errorf("event %v: %w", id, err))
 	}
@@ -342,14 +342,16 @@ func (n *Node) fail(err error) {
 	n.cancel(err)
 }
 
-// Broadcast tells peers of an event that this node has made and connected. Who makes events
-// is at the head, so that the only validator of a network takes transactions of peers too,
-// which go-opera's does not.
+// Broadcast tells peers of an event that this node has made, and waits for nobody. Who makes
+// events is at the head, so that the only validator of a network takes transactions of peers
+// too, which go-opera's does not.
 func (n *Node) Broadcast(p *inter.Payload) {
 	n.fresh.Store(true)
-	n.intake.own(p.ID())
 	n.broadcast(p, 0)
 }
+
+// Connected takes notice of an event that this node has made, and of the blocks that it decided.
+func (n *Node) Connected(id inter.EventID) { n.intake.own(id) }
 
 // broadcast sends an event to those that lack it: whole to some, its id to the others.
 func (n *Node) broadcast(p *inter.Payload, passed time.Duration) {
@@ -365,15 +367,19 @@ func (n *Node) broadcast(p *inter.Payload, passed time.Duration) {
 	}
 	rand.Shuffle(len(lacking), func(i, j int) { lacking[i], lacking[j] = lacking[j], lacking[i] })
 	whole := recipients(p.Size(), passed, len(lacking))
+	event, err := newMessage(codeEvents, []*inter.Payload{p})
+	named, err2 := newMessage(codeEventIDs, []inter.EventID{id})
+	if err = errors.Join(err, err2); err != nil {
+		n.o.Notice(err)
+		return
+	}
 	for _, to := range lacking {
-		var err error
+		m := named
 		if whole > 0 && !to.useless {
 			whole--
-			err = to.send(codeEvents, []*inter.Payload{p})
-		} else {
-			err = to.send(codeEventIDs, []inter.EventID{id})
+			m = event
 		}
-		if err == nil {
+		if to.queue.put(m) == nil {
 			to.events.add(short(id))
 		}
 	}

@@ -74,11 +74,20 @@ func (p *peer) interested(id inter.EventID) bool {
 
 // send queues a message; errFull if there is no room.
 func (p *peer) send(code uint64, v any) error {
+	m, err := newMessage(code, v)
+	if err != nil {
+		return err
+	}
+	return p.queue.put(m)
+}
+
+// newMessage encodes a message, which may be queued to many.
+func newMessage(code uint64, v any) (message, error) {
 	raw, err := rlp.EncodeToBytes(v)
 	if err != nil {
-		return fmt.Errorf("encode message %d: %w", code, err)
+		return message{}, fmt.Errorf("encode message %d: %w", code, err)
 	}
-	return p.queue.put(message{code, raw})
+	return message{code, raw}, nil
 }
 
 // write writes what is queued until the peer is left.

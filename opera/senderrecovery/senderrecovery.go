@@ -1,9 +1,9 @@
 // Package senderrecovery finds who sent transactions, many at a time, where that takes less time than
-// go-ethereum's library does.
+// go-ethereum's library does, and once for all who ask.
 //
-// It owns how a transaction's signature is taken apart for that, and nothing else: which
-// signatures are accepted, and who sent what it does not find, go-ethereum's signer says. It
-// does the common kind only, and keeps nothing between calls but room to work in.
+// It owns how a transaction's signature is taken apart for that, and the senders of the last
+// transactions. Which signatures are accepted, and who sent what is not of the common kind,
+// go-ethereum's signer says.
 package senderrecovery
 
 import (
@@ -30,35 +30,77 @@ type Finder struct {
 	of     *secp256k1.Multiples // the generator's
 	idle   sync.Pool            // of *work
 	least  int                  // transactions that are worth it; 0 if none are
+	last   last
 }
 
 // New returns a finder for the transactions of a network with London's types. What all need,
 // 2.5 MiB, it makes when it is used for the first time, and some 100 KiB for each goroutine
-// that uses it at a time.
+// that uses it at a time; what it remembers takes at most 8 MB.
 func New(network uint64) *Finder {
 	chain := new(big.Int).SetUint64(network)
 	signer := types.NewLondonSigner(chain)
-	return &Finder{signer: signer, probe: found{Signer: signer}, chain: chain, least: secp256k1.Least()}
+	return &Finder{signer: signer, probe: found{Signer: signer}, chain: chain, least: secp256k1.Least(),
+		last: last{young: map[common.Hash]common.Address{}, old: map[common.Hash]common.Address{}}}
 }
 
 // Signer returns the signer whose senders are found.
 func (f *Finder) Signer() types.Signer { return f.signer }
 
 // Find puts into transactions who sent them, for [types.Sender] with the same signer, which
-// does not look for them again. What it cannot find it leaves to types.Sender, with the error
-// that there may be; so whether it is called changes no result.
+// does not look for them again. The errors of those that have no sender are left to
+// types.Sender; so whether it is called changes no result.
 func (f *Finder) Find(txs types.Transactions) {
-	if f == nil || f.least == 0 {
+	if f == nil {
 		return
 	}
-	w := f.work()
-	defer f.idle.Put(w)
-	for _, tx := range txs {
-		if w.add(f, tx); len(w.txs) == Together {
-			w.find(f)
+	unknown := f.unknown(txs)
+	if len(unknown) == 0 {
+		return
+	}
+	if f.least > 0 {
+		w := f.work()
+		for _, tx := range unknown {
+			if w.add(f, tx); len(w.txs) == Together {
+				w.find(f)
+			}
+		}
+		w.find(f)
+		f.idle.Put(w)
+	}
+	senders := make([]common.Address, len(unknown))
+	for i, tx := range unknown {
+		from, err := types.Sender(f.signer, tx)
+		if err == nil {
+			Remember(f.signer, tx, from) // where the probe sees it
+			senders[i] = from
 		}
 	}
-	w.find(f)
+	f.last.remember(unknown, senders)
+}
+
+// unknown puts those senders into transactions that are remembered, and returns the transactions whose
+// senders are to be found.
+func (f *Finder) unknown(txs types.Transactions) types.Transactions {
+	var unknown types.Transactions
+	for _, tx := range txs {
+		if _, err := types.Sender(f.probe, tx); err != nil {
+			tx.Hash() // which the transaction keeps
+			unknown = append(unknown, tx)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	senders := f.last.senders(unknown)
+	rest := unknown[:0]
+	for i, tx := range unknown {
+		if senders[i] == (common.Address{}) {
+			rest = append(rest, tx)
+			continue
+		}
+		Remember(f.signer, tx, senders[i])
+	}
+	return rest
 }
 
 // work returns room to work in.
@@ -77,11 +119,8 @@ type work struct {
 	list []secp256k1.Search
 }
 
-// add takes a transaction whose sender is not known yet and may be found.
+// add takes a transaction whose sender may be found.
 func (w *work) add(f *Finder, tx *types.Transaction) {
-	if _, err := types.Sender(f.probe, tx); err == nil {
-		return
-	}
 	if s, ok := f.signature(tx); ok {
 		w.txs, w.list = append(w.txs, tx), append(w.list, secp256k1.Search{Signature: s})
 	}

@@ -462,7 +462,7 @@ func (m *maker) connect(p *inter.Payload) error {
 	if err != nil {
 		return fmt.Errorf("encode an event: %w", err)
 	}
-	if err := m.chain.Connect(p); err != nil {
+	if err := m.chain.Connect(p, nil); err != nil {
 		return fmt.Errorf("connect event %d of epoch %d: %w", p.Seq, p.Epoch, err)
 	}
 	m.events++
