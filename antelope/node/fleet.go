@@ -187,7 +187,7 @@ func answersOf(s *nodeoshttp.Server, h *ship.History) stream.Answers {
 		},
 		Read: func(ctx context.Context, path string, body []byte) (int, []byte) {
 			if path == olderHistory {
-				return answerHistory(h, body)
+				return answerHistory(ctx, h, body)
 			}
 			return s.Answer(httpserver.Asking(ctx, httpserver.Replicas()), path, string(body), rpc.ChainRO|rpc.TraceAPI)
 		},
@@ -198,12 +198,14 @@ func answersOf(s *nodeoshttp.Server, h *ship.History) stream.Answers {
 const olderHistory = "/tarn/state_history"
 
 // answerHistory answers for a state history; nil for a node without one.
-func answerHistory(h *ship.History, request []byte) (int, []byte) {
+func answerHistory(ctx context.Context, h *ship.History, request []byte) (int, []byte) {
 	if h == nil {
 		return http.StatusNotFound, nil
 	}
-	answer, err := h.AnswerOlder(request)
+	answer, err := h.AnswerOlder(ctx, request)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return http.StatusServiceUnavailable, nil // who asked has gone
 	case errors.Is(err, ship.ErrOlderLong):
 		return http.StatusRequestEntityTooLarge, nil
 	case errors.Is(err, ship.ErrOlderMissing):

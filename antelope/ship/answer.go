@@ -1,6 +1,7 @@
 package ship
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -22,8 +23,9 @@ var ErrOlderMissing = errors.New("the node of the fleet does not have it")
 var ErrOlderLong = fmt.Errorf("there are more than %d MiB of the block, which are not passed on: ask a node", olderBlock>>20)
 
 // AnswerOlder answers a request of a replica for its clients: [wire.OlderRequest], [wire.Older]. An error wraps
-// ErrOlderRequest, ErrOlderMissing or ErrOlderLong, or says what could not be read. Any goroutine may call it.
-func (h *History) AnswerOlder(request []byte) ([]byte, error) {
+// ErrOlderRequest, ErrOlderMissing or ErrOlderLong, is the context's once that ends, or says what could not be read.
+// Any goroutine may call it.
+func (h *History) AnswerOlder(ctx context.Context, request []byte) ([]byte, error) {
 	q, err := wire.DecodeOlderRequest(request)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOlderRequest, err)
@@ -32,8 +34,10 @@ func (h *History) AnswerOlder(request []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d ids, %d bytes", ErrOlderRequest, len(q.IDs), q.Most)
 	}
 	root, _ := h.source.Irreversible()
-	a := answer{History: h, q: q, left: int64(max(q.Most, 1)), last: max(root, h.at().irreversible.Num)}
-	err = a.make()
+	a := answer{History: h, ctx: ctx, q: q, left: int64(max(q.Most, 1)), last: max(root, h.at().irreversible.Num)}
+	if err = a.make(); err != nil && ctx.Err() != nil {
+		return nil, ctx.Err() // nobody waits for it any more
+	}
 	h.o.Damaged(err)
 	if err != nil {
 		return nil, err
@@ -77,6 +81,7 @@ func (h *History) logOf() [wire.Kinds]*shiplog.Log {
 type answer struct {
 	*History
 	wire.Older
+	ctx  context.Context // of the request
 	q    wire.OlderRequest
 	last uint32 // irreversible block
 	left int64  // bytes of data that it may still take
@@ -84,6 +89,9 @@ type answer struct {
 
 func (a *answer) ids() error {
 	for _, num := range a.q.IDs {
+		if err := a.ctx.Err(); err != nil {
+			return err
+		}
 		id, ok, err := a.sureID(num)
 		if err == nil && (!ok || num > a.last) {
 			err = ErrOlderMissing
@@ -112,7 +120,7 @@ func (a *answer) block(num uint32) error {
 		return err
 	}
 	b := wire.OlderBlock{Position: x.Position, Prev: x.prev, Lengths: [wire.Kinds]int64{-1, -1, -1, -1}}
-	p := portion{History: a.History, x: x, room: a.left}
+	p := portion{History: a.History, ctx: a.ctx, x: x, room: a.left}
 	if num == a.q.Start {
 		p.skip = int64(min(a.q.Offset, olderBlock))
 	}
@@ -183,6 +191,7 @@ func (a *answer) keeps(num uint32) bool {
 // portion gathers a part of what there is of a block: room bytes at most, after skip bytes.
 type portion struct {
 	*History
+	ctx        context.Context // of who waits for it
 	x          *recorded
 	data       []byte
 	skip, room int64
@@ -191,7 +200,9 @@ type portion struct {
 // add adds what there is of a kind, and returns how long all of that is; -1 if there is nothing.
 func (p *portion) add(kind int) (int64, error) {
 	if kind == wire.KindBlock {
-		p.shelf.work <- struct{}{}
+		if err := p.takeTurn(); err != nil {
+			return 0, err
+		}
 		defer func() { <-p.shelf.work }()
 		b, err := p.source.Block(p.x.Num, p.x.ID)
 		if b == nil || err != nil {
@@ -210,6 +221,16 @@ func (p *portion) add(kind int) (int64, error) {
 		}
 	}
 	return p.read(l)
+}
+
+// takeTurn waits for a turn among those who read and unpack. Whoever got one gives it back.
+func (p *portion) takeTurn() error {
+	select {
+	case p.shelf.work <- struct{}{}:
+		return nil
+	case <-p.ctx.Done():
+		return p.ctx.Err()
+	}
 }
 
 // take adds what the portion may have of bytes, and returns how many they are.
@@ -254,7 +275,9 @@ func (p *portion) read(l *shiplog.Log) (length int64, err error) {
 		return length, nil
 	}
 	p.data = append(p.data, make([]byte, n)...)
-	p.shelf.work <- struct{}{}
+	if err := p.takeTurn(); err != nil {
+		return 0, err
+	}
 	defer func() { <-p.shelf.work }()
 	return length, e.FillPart(p.data[at:], skip, length)
 }

@@ -26,3 +26,15 @@ func (h *History) OlderHeld() int64 {
 	defer h.older.mu.Unlock()
 	return h.older.held
 }
+
+// Work takes all turns of who reads and unpacks; the caller gives them back.
+func (h *History) Work() (giveBack func()) {
+	for range cap(h.shelf.work) {
+		h.shelf.work <- struct{}{}
+	}
+	return func() {
+		for range cap(h.shelf.work) {
+			<-h.shelf.work
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (p *pair) ask(ctx context.Context, request []byte) ([]byte, error) {
 			h = instead
 		}
 	}
-	return h.AnswerOlder(request)
+	return h.AnswerOlder(ctx, request)
 }
 
 // pairOf begins the replica's history with a block.
@@ -301,19 +301,19 @@ func TestANodeAnswersReplicasAlone(t *testing.T) {
 		"much":       {Start: 1, End: 2, Most: 1<<20 + 1},
 		"everything": {IDs: make([]uint32, 1001), Start: 0, End: 1 << 31, Most: 1 << 31},
 	} {
-		if _, err := p.node.history.AnswerOlder(q.Append(nil)); !errors.Is(err, ship.ErrOlderRequest) {
+		if _, err := p.node.history.AnswerOlder(t.Context(), q.Append(nil)); !errors.Is(err, ship.ErrOlderRequest) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for _, b := range [][]byte{nil, {1}, bytes.Repeat([]byte{0xff}, 100), append(new(wire.OlderRequest).Append(nil), 0)} {
-		if _, err := p.node.history.AnswerOlder(b); !errors.Is(err, ship.ErrOlderRequest) {
+		if _, err := p.node.history.AnswerOlder(t.Context(), b); !errors.Is(err, ship.ErrOlderRequest) {
 			t.Errorf("%x: %v", b, err)
 		}
 	}
 	last, _ := p.node.Irreversible()
 	q := wire.OlderRequest{IDs: []uint32{1, last}, Start: last, End: 1 << 31, Most: 1 << 20,
 		Want: [wire.Kinds]bool{true, true, true}}
-	b, err := p.node.history.AnswerOlder(q.Append(nil))
+	b, err := p.node.history.AnswerOlder(t.Context(), q.Append(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestANodeAnswersReplicasAlone(t *testing.T) {
 		"finality data, which there is none of":  {Start: 3, End: 4, Most: 100, Want: [wire.Kinds]bool{wire.KindFinality: true}},
 		"changes of a block that is not applied": {Start: 0, End: 4, Most: 100, Want: [wire.Kinds]bool{wire.KindDeltas: true}},
 	} {
-		if _, err := p.node.history.AnswerOlder(q.Append(nil)); !errors.Is(err, ship.ErrOlderMissing) {
+		if _, err := p.node.history.AnswerOlder(t.Context(), q.Append(nil)); !errors.Is(err, ship.ErrOlderMissing) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -454,7 +454,7 @@ func TestADamagedOlderEntryIsPassedOnToNobody(t *testing.T) {
 	q := wire.OlderRequest{Start: heavyBlock, End: heavyBlock + 1, Most: 1 << 20,
 		Want: [wire.Kinds]bool{wire.KindTraces: true}}
 	p.node.history.Forget()
-	want, err := p.node.history.AnswerOlder(q.Append(nil))
+	want, err := p.node.history.AnswerOlder(t.Context(), q.Append(nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -471,7 +471,7 @@ func TestADamagedOlderEntryIsPassedOnToNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.node.history.Forget()
-		switch got, err := p.node.history.AnswerOlder(q.Append(nil)); {
+		switch got, err := p.node.history.AnswerOlder(t.Context(), q.Append(nil)); {
 		case err != nil:
 			refused++
 		case !bytes.Equal(got, want):
@@ -550,4 +550,21 @@ func TestRequestsThatWaitForANode(t *testing.T) {
 		_ = c.c.WriteMessage(websocket.BinaryMessage, b) // unless it is ended
 	}
 	within(t, "lists of 84 MiB end a client", func() bool { return p.replica.server.Stats().Sessions < before+12 })
+}
+
+// An answer that nobody waits for any more is not made.
+func TestAnAnswerForReplicasEndsWithItsRequest(t *testing.T) {
+	p := heavy(t, 4, ship.Options{})
+	p.node.history.Forget()
+	defer p.node.history.Work()()
+	q := wire.OlderRequest{Start: 3, End: 4, Most: 1 << 20, Want: [wire.Kinds]bool{wire.KindBlock: true}}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := p.node.history.AnswerOlder(ctx, q.Append(nil)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it ends with %v", err)
+	}
+	q = wire.OlderRequest{IDs: []uint32{1}}
+	if _, err := p.node.history.AnswerOlder(ctx, q.Append(nil)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("ids are looked for when nobody waits: %v", err)
+	}
 }
