@@ -153,6 +153,7 @@ func (l *Limits) weight(raw []byte) int { return 2*len(raw) + l.EventBytes }
 func (in *intake) check(it *item) {
 	it.event, it.err = inter.DecodePayload(it.raw)
 	if it.err == nil {
+		it.from.events.add(short(it.event.ID())) // who sent it need not get it
 		it.err = in.novel(it)
 	}
 	if it.err == nil {

@@ -218,6 +218,19 @@ func TestAnEventIsPassedOnWhileItsBlocksAreMade(t *testing.T) {
 	}
 }
 
+// Who sent an event does not get it back, also where another one was faster.
+func TestWhoSentAnEventHasIt(t *testing.T) {
+	w := newWatched(t, defaults())
+	p := vertex(t, 0)
+	for range 3 {
+		from := strangerPeer(defaults())
+		if err := w.submit(context.Background(), from, [][]byte{rawOf(t, p, 0)}); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the event is known to be there", func() bool { return from.events.contains(short(p.ID())) })
+	}
+}
+
 // Of a validator that has forked no further event is taken, verified or asked for, until somebody's
 // event follows it.
 func TestOfAValidatorThatForkedOnlyWhatIsFollowedIsTaken(t *testing.T) {

@@ -367,9 +367,12 @@ func (n *Node) broadcast(p *inter.Payload, passed time.Duration) {
 	}
 	rand.Shuffle(len(lacking), func(i, j int) { lacking[i], lacking[j] = lacking[j], lacking[i] })
 	whole := recipients(p.Size(), passed, len(lacking))
-	event, err := newMessage(codeEvents, []*inter.Payload{p})
-	named, err2 := newMessage(codeEventIDs, []inter.EventID{id})
-	if err = errors.Join(err, err2); err != nil {
+	var event message
+	named, err := newMessage(codeEventIDs, []inter.EventID{id})
+	if whole > 0 && err == nil {
+		event, err = newMessage(codeEvents, []*inter.Payload{p})
+	}
+	if err != nil {
 		n.o.Notice(err)
 		return
 	}

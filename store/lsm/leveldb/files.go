@@ -32,7 +32,7 @@ type files struct {
 
 	mu     sync.Mutex
 	broken error
-	ends   storage.FileDesc // the file that ends in the middle of a record, else the newest log read
+	ends   storage.FileDesc // the file that ends in the middle of a record, else the newest log with records
 	sound  int64            // where its whole records end, -1 if there is nothing behind them
 	tables map[int64]bool   // being written
 	read   *lsm.List        // the list that was read, up to where its whole changes end; nil for none
@@ -248,26 +248,26 @@ func (f *files) Open(fd storage.FileDesc) (storage.Reader, error) {
 		return nil, errors.Join(fmt.Errorf("read %s: %w", filepath.Join(f.path, fd.String()), err), r.Close())
 	}
 	end, damaged := soundEnd(all)
-	f.noteEnd(fd, int64(end), end < len(all))
+	f.noteEnd(fd, int64(end), int64(len(all)))
 	if damaged {
 		return r, nil // the library finds the damage and says what it is
 	}
 	return &limitedReader{r, int64(end)}, nil
 }
 
-// noteEnd notes where a file ends that may have lost its end.
-func (f *files) noteEnd(fd storage.FileDesc, end int64, torn bool) {
+// noteEnd notes where the whole records end of a file of a size that may have lost its end.
+func (f *files) noteEnd(fd storage.FileDesc, end, size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if fd.Type == storage.TypeManifest {
 		read := listOf(fd, end)
 		f.read = &read
 	}
-	if torn || fd.Type == storage.TypeJournal && f.sound < 0 {
-		f.ends, f.sound = fd, -1
-		if torn {
-			f.sound = end
-		}
+	switch {
+	case end < size:
+		f.ends, f.sound = fd, end
+	case fd.Type == storage.TypeJournal && f.sound < 0 && (size > 0 || f.ends.Zero()):
+		f.ends = fd
 	}
 }
 

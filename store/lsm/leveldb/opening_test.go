@@ -182,3 +182,33 @@ func TestAnOpeningMayBeKilledAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// A log that has lost a record that was durable is named, though a killed opening has made an empty one behind it.
+func TestALogThatLostItsEndIsNamedBeforeAnEmptyOne(t *testing.T) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	torn(t, whole)
+	logs, err := filepath.Glob(filepath.Join(whole, Kind, "*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Fatal("there is no log", err)
+	}
+	log := filepath.Base(slices.Max(logs))
+	b, err := os.ReadFile(filepath.Join(whole, Kind, log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, _ := soundEnd(b)
+	boundary, _ := soundEnd(b[:end-1])
+	for _, size := range []int{boundary, boundary + 3, end - 1} {
+		dir := filepath.Join(t.TempDir(), "store")
+		lsmtest.Crash(t, whole, dir)
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, Kind, log), b[:size], 0o600),
+			os.WriteFile(filepath.Join(dir, Kind, "000077.log"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Open(Options{Dir: dir, CacheBytes: lsm.MinCache})
+		var damage *store.CorruptError
+		if !errors.As(err, &damage) || filepath.Base(damage.Path) != log {
+			t.Errorf("cut at %d of %d: %v", size, len(b), err)
+		}
+	}
+}
