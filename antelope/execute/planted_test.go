@@ -19,11 +19,12 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 			"if err := a.Chain.CheckTimeFor(d); err != nil {", "if err := a.Chain.CheckTime(); err != nil {"},
 		{"a transaction's memory has no end", "budget.go", "r.left < 0 && n > 0 && r.binding", "false"},
 		{"what nobody signed is rehearsed", "rehearsal.go", "one.Rehearse(x, Rehearsed,", "one.Rehearse(x, DryRun,"},
-		{"who sends what fails is rehearsed again", "rehearsal.go", "			r.noteFailure(by)\n", ""},
+		{"who sends what fails is rehearsed again", "rehearsal.go", "			r.noteFailure(x.Trx.FirstAuthorizer())\n", ""},
+		{"what was executed is rehearsed", "rehearsal.go", "return r.recorded(x.ID) || r.has", "return r.has"},
 		{"rehearsals keep what they hold", "rehearsal.go", "		r.free()\n", ""},
 		{"console text has no end", "budget.go", "text = text[:max(0, min(int64(len(text)), r.console, r.left))]", ""},
 	}, "-timeout=35s",
 		"-run=^(TestRowsThatShrinkTakeRoomForTheirOldValues|TestTextIsPrintedUpToTheBound|TestNoLoopOutlivesItsDeadline|"+
 			"TestNoMultiplicationIsBegunThatWouldEndTooLate|TestTheMemoryOfATransactionHasABound|"+
-			"TestRehearsalsOfWhatFailsEnd|TestRehearsalsLeaveNothing)$")
+			"TestRehearsalsOfWhatFailsEnd|TestRehearsalsLeaveNothing|TestARehearsalReadsWhatTheTransactionDoes)$")
 }

@@ -69,7 +69,7 @@ func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.Trans
 	}
 	var trace *types.TransactionTrace
 	err = r.onView(func() (err error) {
-		trace, err = r.try(x, b, types.TimePoint(now.UnixMicro()))
+		trace, err = r.try(x, b, types.TimePoint(now.UnixMicro()), true)
 		return err
 	})
 	if trace != nil && x.Kind == ReadOnly {
@@ -79,14 +79,14 @@ func (r *Reader) Execute(x *Candidate, b Billing, now time.Time) (_ *types.Trans
 }
 
 // Rehearse executes a transaction as one of a kind on the newest published state, to read what it reads: as
-// [Rehearsed], or as [DryRun] if its keys need not be known.
+// [Rehearsed], or as [DryRun] if its keys need not be known. That it was executed before does not matter.
 func (r *Reader) Rehearse(
 	x *Candidate, kind Kind, b Billing, now types.TimePoint,
 ) (trace *types.TransactionTrace, err error) {
 	try := *x
 	try.Kind = kind
 	err = r.onView(func() (err error) {
-		trace, err = r.try(&try, b, now)
+		trace, err = r.try(&try, b, now, false)
 		return err
 	})
 	return trace, err
@@ -155,8 +155,8 @@ func (r *Reader) stand(s *state.State) error {
 	return r.executor.Load(r.head)
 }
 
-// try executes a transaction in a block that is begun for it.
-func (r *Reader) try(x *Candidate, b Billing, now types.TimePoint) (*types.TransactionTrace, error) {
+// try executes a transaction in a block that is begun for it; once says that it must be the first time.
+func (r *Reader) try(x *Candidate, b Billing, now types.TimePoint, once bool) (*types.TransactionTrace, error) {
 	e := r.executor
 	slot := types.NewBlockTimestamp(max(now, e.head.Header.Timestamp.TimePoint())) + 1
 	if err := e.Begin(Start{Time: slot, Status: Ephemeral}); err != nil {
@@ -164,6 +164,10 @@ func (r *Reader) try(x *Candidate, b Billing, now types.TimePoint) (*types.Trans
 	}
 	if now, expires := slot.TimePoint(), x.Trx.Expiration.TimePoint(); x.Kind == DryRun && expires < now {
 		return nil, Expired(x.ID, expires, now)
+	}
+	if !once {
+		e.state.SeeNone()
+		return e.Push(x, b)
 	}
 	if err := e.state.SeeOne(x.ID, x.Trx.Expiration); err != nil {
 		return nil, err

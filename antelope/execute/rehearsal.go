@@ -17,6 +17,7 @@ import (
 // Any goroutine may use them.
 type Rehearsals struct {
 	wanted    func() bool
+	recorded  func(types.Checksum256) bool
 	one       func(bytes int64) (*Reader, error)
 	turns     chan struct{} // of those who rehearse
 	strangers chan struct{} // of those for transactions that are in no block
@@ -42,29 +43,32 @@ const (
 )
 
 // NewRehearsals makes rehearsals on readers that one makes, while wanted says that they help. It makes none at once.
-func NewRehearsals(wanted func() bool, one func(bytes int64) (*Reader, error)) *Rehearsals {
-	return &Rehearsals{wanted: wanted, one: one, turns: make(chan struct{}, rehearsalsMost),
+// recorded tells of which transactions the writer knows that it has executed them. Any goroutine may call these.
+func NewRehearsals(
+	wanted func() bool, recorded func(types.Checksum256) bool, one func(bytes int64) (*Reader, error),
+) *Rehearsals {
+	return &Rehearsals{wanted: wanted, recorded: recorded, one: one, turns: make(chan struct{}, rehearsalsMost),
 		strangers: make(chan struct{}, strangersMost), ended: make(chan struct{}),
 		working: make(map[*Reader]struct{}), failed: make(map[types.Name]time.Time)}
 }
 
 // Waiting rehearses transactions from outside, whose keys were found, unless that would not help: each for at most as
 // long as the writer lets it run, below 0 for no bound. It returns after less than a tenth of a second, but for a
-// contract that is compiled meanwhile. It leaves out those that are nil, and those of accounts that have just sent what
-// fails.
+// contract that is compiled meanwhile. It leaves out those that are nil, those that the writer has executed, and those of
+// accounts that have just sent what fails.
 func (r *Rehearsals) Waiting(most time.Duration, list ...*Candidate) {
 	if most < 0 {
 		most = rehearsalLength
 	}
-	r.rehearse(r.strangers, list, func(one *Reader, x *Candidate) {
-		by := x.Trx.FirstAuthorizer()
-		if r.hasFailed(by) {
+	skips := func(x *Candidate) bool { return r.recorded(x.ID) || r.hasFailed(x.Trx.FirstAuthorizer()) }
+	r.rehearse(r.strangers, list, skips, func(one *Reader, x *Candidate) {
+		if skips(x) { // by now
 			return
 		}
 		t, err := one.Rehearse(x, Rehearsed, Billing{MaxTime: min(most, rehearsalLength).Microseconds()},
 			types.TimePoint(time.Now().UnixMicro()))
 		if err == nil && t.Except != nil && len(t.ActionTraces) > 0 { // it was authorized: it is the account's own
-			r.noteFailure(by)
+			r.noteFailure(x.Trx.FirstAuthorizer())
 		}
 	})
 }
@@ -72,15 +76,17 @@ func (r *Rehearsals) Waiting(most time.Duration, list ...*Candidate) {
 // Block rehearses the transactions of a block of that time, as Waiting does, whose header was found good. Their keys
 // need not be known.
 func (r *Rehearsals) Block(at types.BlockTimestamp, list ...*Candidate) {
-	r.rehearse(nil, list, func(one *Reader, x *Candidate) {
+	r.rehearse(nil, list, func(*Candidate) bool { return false }, func(one *Reader, x *Candidate) {
 		//nolint:errcheck // what is wrong with it, or with the state, the writer finds, too
 		one.Rehearse(x, DryRun, Billing{MaxTime: rehearsalLength.Microseconds()}, (at - 1).TimePoint())
 	})
 }
 
-// rehearse does something with each transaction, on several goroutines, and waits for the end. places are those of
-// the list's kind, nil for none.
-func (r *Rehearsals) rehearse(places chan struct{}, list []*Candidate, do func(*Reader, *Candidate)) {
+// rehearse does something with each transaction but for those that skips tells of, on several goroutines, and waits
+// for the end. places are those of the list's kind, nil for none.
+func (r *Rehearsals) rehearse(
+	places chan struct{}, list []*Candidate, skips func(*Candidate) bool, do func(*Reader, *Candidate),
+) {
 	if !r.wanted() {
 		r.free()
 		return
@@ -99,7 +105,7 @@ func (r *Rehearsals) rehearse(places chan struct{}, list []*Candidate, do func(*
 		return false
 	}
 	for _, x := range list {
-		if x == nil {
+		if x == nil || skips(x) {
 			continue
 		}
 		if places != nil && !take(places) {

@@ -24,7 +24,7 @@ func hashOf(t *testing.T, c *chain.Chain) types.Checksum256 {
 }
 
 // A rehearsal executes all of a transaction: of a block's without its keys, of a stranger's only if it is authorized and
-// not in a block yet.
+// was not executed yet.
 func TestARehearsalReadsWhatTheTransactionDoes(t *testing.T) {
 	token := newToken(t, 2)
 	r, err := token.Chain.NewReader(64 << 20)
@@ -67,7 +67,18 @@ func TestARehearsalReadsWhatTheTransactionDoes(t *testing.T) {
 	if _, err := token.EndBlock(); err != nil {
 		t.Fatal(err)
 	}
-	rehearse(x, execute.Rehearsed, exception.TxDuplicate, 0)
+	if !token.Chain.State().IsRecorded(x.ID) {
+		t.Error("the writer does not know what it has executed")
+	}
+	all := execute.NewRehearsals(func() bool { return true }, token.Chain.State().IsRecorded,
+		func(int64) (*execute.Reader, error) {
+			t.Error("a transaction is rehearsed that the writer has executed")
+			return nil, exception.New(exception.Deadline, "none")
+		})
+	all.Waiting(-1, x)
+	if err := all.Stop(exception.New(exception.Deadline, "stopping")); err != nil {
+		t.Error(err)
+	}
 }
 
 // Rehearsals go on while blocks are made, and the chain is that of a node without them. They make no more readers than
@@ -78,7 +89,7 @@ func TestRehearsalsLeaveNothing(t *testing.T) {
 		c := token.Chain
 		var help atomic.Bool
 		var made atomic.Int64
-		r := execute.NewRehearsals(help.Load, func(bytes int64) (*execute.Reader, error) {
+		r := execute.NewRehearsals(help.Load, c.State().IsRecorded, func(bytes int64) (*execute.Reader, error) {
 			made.Add(1)
 			return c.NewReader(bytes)
 		})
@@ -142,7 +153,7 @@ func TestRehearsalsOfWhatFailsEnd(t *testing.T) {
 	if err := token.Chain.Publish(); err != nil {
 		t.Fatal(err)
 	}
-	r := execute.NewRehearsals(func() bool { return true }, token.Chain.NewReader)
+	r := execute.NewRehearsals(func() bool { return true }, token.Chain.State().IsRecorded, token.Chain.NewReader)
 	fails := token.Transfer()
 	fails.Data = append([]byte(nil), fails.Data...)
 	fails.Data[23] = 0x7f // more than anybody has
@@ -172,7 +183,8 @@ func TestRehearsalsStop(t *testing.T) {
 	x := dryRun(t, token.Maker, execute.Input, token.Transfer())
 	for range 100 {
 		var asked atomic.Int64
-		r := execute.NewRehearsals(func() bool { return asked.Add(1)%4 != 0 }, token.Chain.NewReader)
+		r := execute.NewRehearsals(func() bool { return asked.Add(1)%4 != 0 }, token.Chain.State().IsRecorded,
+			token.Chain.NewReader)
 		var strangers sync.WaitGroup
 		for range 8 {
 			strangers.Go(func() {

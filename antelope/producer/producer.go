@@ -137,7 +137,7 @@ func New(c *chain.Chain, o Options) (*Producer, error) {
 	if waits == nil {
 		waits = func() bool { return false }
 	}
-	p.intake.rehearsals = execute.NewRehearsals(waits, c.NewReader)
+	p.intake.rehearsals = execute.NewRehearsals(waits, c.State().IsRecorded, c.NewReader)
 	p.arrivals.rehearsals = p.intake.rehearsals
 	c.Subscribe(p.hooks())
 	p.updateHead()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"sync"
 
 	"tarn/antelope/types"
 	"tarn/store"
@@ -22,6 +23,7 @@ type seen struct {
 	t      *Layout
 	nextID func(store.Table) (uint64, error)
 
+	mu      sync.RWMutex // taken to change ids, and by others than the writer to read it
 	ids     map[types.Checksum256]struct{}
 	changes []types.Checksum256 // added, or removed: the set says which
 	held    []Transaction       // recorded since the block began
@@ -45,6 +47,8 @@ func (s *seen) squash() {
 func (s *seen) undo() {
 	mark := s.marks[len(s.marks)-1]
 	s.marks = s.marks[:len(s.marks)-1]
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := len(s.changes) - 1; i >= mark.changes; i-- {
 		if id := s.changes[i]; s.has(id) {
 			delete(s.ids, id)
@@ -67,7 +71,11 @@ func (s *seen) change(id types.Checksum256) {
 	}
 }
 
-func (s *seen) forget() { *s = seen{store: s.store, t: s.t, nextID: s.nextID} }
+func (s *seen) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ids, s.changes, s.held, s.written, s.marks = nil, nil, nil, 0, nil
+}
 
 const transactionKeyLen = 12
 
@@ -109,15 +117,17 @@ func (s *seen) load() error {
 	if s.ids != nil {
 		return nil
 	}
-	s.ids = make(map[types.Checksum256]struct{})
+	ids := make(map[types.Checksum256]struct{})
 	err := s.t.eachTransaction(s.store, func(t Transaction) error {
-		s.ids[t.TrxID] = struct{}{}
+		ids[t.TrxID] = struct{}{}
 		return nil
 	})
 	if err != nil {
-		s.ids = nil
 		return fmt.Errorf("read the transactions that have not expired: %w", err)
 	}
+	s.mu.Lock()
+	s.ids = ids
+	s.mu.Unlock()
 	return nil
 }
 
@@ -129,7 +139,7 @@ func (s *seen) SeeOne(id types.Checksum256, at types.TimePointSec) error {
 		return err
 	}
 	defer c.Close()
-	s.ids = make(map[types.Checksum256]struct{})
+	s.SeeNone()
 	for ok := c.Seek(transactionKey(nil, at, 0)); ok; ok = c.Next() {
 		t, err := parseTransaction(c.Key(), c.Value())
 		if err != nil {
@@ -144,6 +154,21 @@ func (s *seen) SeeOne(id types.Checksum256, at types.TimePointSec) error {
 		}
 	}
 	return c.Err()
+}
+
+// SeeNone makes the state know of no transaction, which takes no time: for one that is executed to no effect.
+func (s *seen) SeeNone() {
+	s.mu.Lock()
+	s.ids = make(map[types.Checksum256]struct{})
+	s.mu.Unlock()
+}
+
+// IsRecorded is HasTransaction for any goroutine, beside the writer: of the state as it is just now, a block under way
+// included. False may also say that the writer has not read yet what is recorded.
+func (s *seen) IsRecorded(id types.Checksum256) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.has(id)
 }
 
 // HasTransaction tells whether a transaction was recorded and not forgotten.
@@ -167,7 +192,9 @@ func (s *seen) RecordTransaction(id types.Checksum256, expiration types.TimePoin
 		return false, err
 	}
 	s.held = append(s.held, Transaction{n, expiration, id})
+	s.mu.Lock()
 	s.ids[id] = struct{}{}
+	s.mu.Unlock()
 	s.change(id)
 	return true, nil
 }
@@ -218,7 +245,9 @@ func (s *seen) ForgetTransactions(before types.TimePointSec) (int, error) {
 		if row.Expiration >= before {
 			break
 		}
+		s.mu.Lock()
 		delete(s.ids, row.TrxID)
+		s.mu.Unlock()
 		s.change(row.TrxID)
 		n++
 	}
