@@ -51,6 +51,7 @@ var unbounding = map[string]string{ // "path: function, constant or variable"
 	"opera/p2p/message.go: withoutChunks":                       "the protocol's versions",
 	"opera/p2p/message.go: newest":                              "the protocol's versions",
 	"opera/p2p/node.go: recipients":                             "go-opera's weight of a size",
+	"opera/p2p/queue.go: passing":                               "the order of two kinds of messages",
 	"opera/rpc/arguments.go: Service.checkFee":                  "the parts of an FTM",
 	"opera/rpc/block.go: block.headerSize":                      "go-opera's size of a header",
 	"opera/rpc/block.go: block.weight":                          "what a block takes beside its contents, about",

@@ -32,7 +32,7 @@ var ErrLocked = errors.New("the validator may sign twice")
 type calm struct {
 	started   time.Time
 	connected time.Time // since then there is a peer
-	synced    time.Time // since then nothing lacked that the journal has
+	synced    time.Time // since then nothing lacked that the journal has, and no later epoch was waited for
 	joined    time.Time // when this node saw the validator become one, zero if it did not
 
 	made    inter.EventID          // the last event that was made here
@@ -46,7 +46,7 @@ func (em *Emitter) observe(now time.Time) {
 	if em.o.Network.PeerCount() == 0 {
 		em.calm.connected = now
 	}
-	if em.recovering {
+	if em.recovering || em.o.Network.Overtakes() {
 		em.calm.synced = now
 	}
 }
@@ -65,12 +65,15 @@ func (em *Emitter) foreign(a chain.Arrival, now time.Time) error {
 }
 
 // mayEmit tells why no event may be made yet, nil if one may (lachesis-base,
-// emitter/doublesign: SyncedToEmit). What the journal has is waited for even where the
-// protection is switched off.
+// emitter/doublesign: SyncedToEmit). What the journal has, and a later epoch, are waited for
+// even where the protection is switched off.
 func (em *Emitter) mayEmit(now time.Time) error {
 	if em.recovering {
 		return fmt.Errorf("%w: event %v lacks, which %s has for the last own one",
 			ErrSyncOngoing, em.journal.id(), em.journal.path)
+	}
+	if em.o.Network.Overtakes() {
+		return fmt.Errorf("%w: the state of a later epoch is waited for", ErrSyncOngoing)
 	}
 	need := em.o.Intervals.DoubleSign
 	switch {

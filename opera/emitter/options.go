@@ -39,6 +39,9 @@ type Pool interface {
 type Network interface {
 	// PeerCount returns how many nodes can be told.
 	PeerCount() int
+	// Overtakes tells whether the node waits for the state of a later epoch, and takes no events
+	// meanwhile: own ones among them, of which it does not know.
+	Overtakes() bool
 	// Broadcast tells everybody of an own event, which is durable and can be read from the ledger.
 	// The writer calls it, before it makes the blocks that the event decides: it must not wait.
 	Broadcast(p *inter.Payload)

@@ -439,6 +439,9 @@ func (h *home) Broadcast(p *inter.Payload) {
 	}
 }
 
+// Overtakes implements [Network].
+func (h *home) Overtakes() bool { return false }
+
 // Connected implements [Network].
 func (h *home) Connected(inter.EventID) {}
 

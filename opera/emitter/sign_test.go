@@ -197,6 +197,46 @@ func TestTwoInstancesOfAValidatorDoNotSignTwice(t *testing.T) {
 	}
 }
 
+// Who waits for the state of a later epoch knows nothing of own events there, and makes none; after that it waits
+// as after a start.
+func TestAValidatorThatOvertakesMakesNoEvents(t *testing.T) {
+	w := newWorld(t, 7)
+	for _, id := range []inter.ValidatorID{1, 2, 3} {
+		p, err := open(memfs.New(), 3, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = p.Close() })
+		w.join(p, id, guard).overtakes = id == 3
+	}
+	events := func() (count int) {
+		for _, raw := range w.sent {
+			if p, err := w.nodes[2].Verifier().Decode(raw); err != nil {
+				t.Fatal(err)
+			} else if p.Creator == 3 {
+				count++
+			}
+		}
+		return count
+	}
+	w.run(20 * time.Second)
+	if n := events(); n != 0 || len(w.sent) == 0 {
+		t.Errorf("%d of %d events are of the validator that waits", n, len(w.sent))
+	}
+	if said := strings.Join(w.nodes[2].said, "\n"); !strings.Contains(said, "the state of a later epoch is waited for") {
+		t.Errorf("it says %q", said)
+	}
+	w.nodes[2].overtakes = false
+	w.run(4 * time.Second)
+	if n := events(); n != 0 {
+		t.Errorf("it made %d events before the protection was over", n)
+	}
+	w.run(10 * time.Second)
+	if events() == 0 {
+		t.Errorf("it never makes events: %q", w.nodes[2].said)
+	}
+}
+
 // A clock that was ahead, and is right again, makes no own event one from elsewhere.
 func TestAClockThatWasAheadIsNoOtherInstance(t *testing.T) {
 	disk := memfs.New()

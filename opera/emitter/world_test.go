@@ -73,6 +73,8 @@ type node struct {
 	said  []string
 	away  bool
 	inbox []letter
+
+	overtakes bool // it waits for the state of a later epoch
 }
 
 type letter struct {
@@ -184,6 +186,9 @@ func (n *node) Broadcast(p *inter.Payload) {
 		}
 	}
 }
+
+// Overtakes implements [Network].
+func (n *node) Overtakes() bool { return n.overtakes }
 
 // Connected implements [Network].
 func (n *node) Connected(inter.EventID) {}

@@ -107,6 +107,7 @@ func (v *validator) close() {
 type nobody struct{}
 
 func (nobody) PeerCount() int           { return 0 }
+func (nobody) Overtakes() bool          { return false }
 func (nobody) Broadcast(*inter.Payload) {}
 func (nobody) Connected(inter.EventID)  {}
 

@@ -13,6 +13,7 @@ type fetcher[H hash32] struct {
 	limits  *Limits
 	arrive  time.Duration // before another one is asked
 	missing func([]H) []H // what of these is still wanted
+	waits   func(H) bool  // it came, and is looked at; nil where that takes no time
 	ask     func(*peer, []H)
 
 	mu    sync.Mutex
@@ -140,6 +141,10 @@ func (f *fetcher[H]) late(now time.Time) map[*peer][]H {
 		}
 		if !wanted[id] || now.Sub(w.since) > f.limits.Forget {
 			f.forget(id)
+			continue
+		}
+		if f.waits != nil && f.waits(id) {
+			w.asked = now // it may turn out to be none of its name
 			continue
 		}
 		w.last, w.asked = w.announcers[rand.IntN(len(w.announcers))], now

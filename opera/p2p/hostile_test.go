@@ -412,8 +412,10 @@ func checkBounds(t testing.TB, n *Node) {
 	}
 	for _, p := range n.peers.list() {
 		p.queue.mu.Lock()
-		if len(p.queue.list) > n.limits.QueueItems || p.queue.size > n.limits.QueueBytes+maxMessage {
-			t.Errorf("%d messages of %d bytes are queued to %s", len(p.queue.list), p.queue.size, p.name)
+		for _, l := range []*lane{&p.queue.news, &p.queue.parts} {
+			if len(l.list) > n.limits.QueueItems || l.size > n.limits.QueueBytes/2+maxMessage {
+				t.Errorf("%d messages of %d bytes are queued to %s", len(l.list), l.size, p.name)
+			}
 		}
 		p.queue.mu.Unlock()
 	}

@@ -27,6 +27,7 @@ type intake struct {
 	dropped func(from *peer, id inter.EventID, err error) // it is not connected, and never will be
 	wanted  func(from *peer, parents []inter.EventID)     // some that came lack these
 	entered func(inter.Epoch)                             // the ledger did
+	ahead   func()                                        // an event came that is far ahead, on any goroutine
 	failed  func(error)                                   // the ledger, for good
 
 	epoch   atomic.Uint32
@@ -176,6 +177,7 @@ func (in *intake) novel(it *item) error {
 		return eventcheck.ErrNotRelevant
 	}
 	if uint32(id.Lamport()) > in.highest.Load()+uint32(in.limits.highLamport()) {
+		in.ahead()
 		return eventcheck.ErrSpilled
 	}
 	in.mu.Lock()
@@ -206,6 +208,14 @@ func (in *intake) settled(id inter.EventID) bool {
 	}
 	has, err := in.ledger.HasEvent(id)
 	return err == nil && has
+}
+
+// isChecking tells whether an event came, and is checked or waits for the writer before it has a place.
+func (in *intake) isChecking(id inter.EventID) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	_, checking := in.checking[id]
+	return checking
 }
 
 // waits tells whether an event is in the order or about to be connected.

@@ -41,6 +41,13 @@ func (g *graph) HasEvent(id inter.EventID) (bool, error) {
 	return g.here[id], nil
 }
 
+// connected are the events that are here.
+func (g *graph) connected() []*inter.Payload {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.list)
+}
+
 func (g *graph) Forked(inter.ValidatorID) bool { return g.forked.Load() }
 
 func (g *graph) Verify(p *inter.Payload) error {
@@ -74,7 +81,9 @@ func (g *graph) Connect(
 			g.list = append(g.list, p)
 			accepted(i)
 			if g.decide != nil {
+				g.mu.Unlock()
 				g.decide()
+				g.mu.Lock()
 			}
 		}
 		done(i, err)
@@ -90,6 +99,7 @@ type watched struct {
 	bans   map[*peer]int
 	wanted map[inter.EventID]bool
 	failed error
+	aheads atomic.Int64
 }
 
 func newWatched(t testing.TB, limits *Limits) *watched {
@@ -98,6 +108,7 @@ func newWatched(t testing.TB, limits *Limits) *watched {
 		wanted: map[inter.EventID]bool{}}
 	w.intake = newIntake(w.graph, limits)
 	w.intake.accepted = func(*arrival) {}
+	w.intake.ahead = func() { w.aheads.Add(1) }
 	w.intake.dropped = func(from *peer, _ inter.EventID, err error) {
 		if eventcheck.Bans(err) {
 			w.mu.Lock()
@@ -126,6 +137,14 @@ func newWatched(t testing.TB, limits *Limits) *watched {
 		}
 	})
 	return w
+}
+
+// isRunning tells whether an event is being connected.
+func (w *watched) isRunning(id inter.EventID) bool {
+	w.intake.mu.Lock()
+	defer w.intake.mu.Unlock()
+	_, running := w.running[id]
+	return running
 }
 
 func rawOf(t testing.TB, p *inter.Payload, signature byte) []byte {
@@ -215,6 +234,54 @@ func TestAnEventIsPassedOnWhileItsBlocksAreMade(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Error("the event waits for its blocks")
+	}
+}
+
+// Whole events that are far ahead say, as their ids do, that a stream is needed.
+func TestAnEventThatIsFarAheadAsksForAStream(t *testing.T) {
+	w := newWatched(t, defaults())
+	near, far := vertex(t, 100), vertex(t, 100_000)
+	from := strangerPeer(defaults())
+	if err := w.submit(context.Background(), from, [][]byte{rawOf(t, near, 0), rawOf(t, far, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "one is far ahead", func() bool { return w.aheads.Load() == 1 })
+	await(t, "the other is taken", func() bool { return len(w.graph.connected()) == 1 })
+}
+
+// What came is not asked for again while it waits for the blocks of others.
+func TestWhatWaitsForBlocksIsNotAskedForAgain(t *testing.T) {
+	limits := defaults()
+	w := newWatched(t, limits)
+	made := make(chan struct{})
+	release := sync.OnceFunc(func() { close(made) })
+	defer release()
+	w.graph.decide = func() { <-made }
+	first, second := vertex(t, 0), vertex(t, 1)
+	var asked atomic.Int64
+	f := newFetcher(limits, time.Second, w.missing, func(*peer, []inter.EventID) { asked.Add(1) })
+	f.waits = w.isChecking
+	from, ctx, now := strangerPeer(limits), context.Background(), time.Unix(1e9, 0)
+	if err := w.submit(ctx, from, [][]byte{rawOf(t, first, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a block is made", func() bool { return w.isRunning(first.ID()) })
+	f.announce(from, []inter.EventID{second.ID()}, now)
+	if err := w.submit(ctx, from, [][]byte{rawOf(t, second, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the second has come", func() bool { return w.isChecking(second.ID()) })
+	for i := range 5 {
+		f.tick(now.Add(time.Duration(i+1) * time.Second))
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("it is asked for %d times", n)
+	}
+	release()
+	await(t, "both are connected", func() bool { return len(w.graph.connected()) == 2 })
+	f.tick(now.Add(10 * time.Second))
+	if n := asked.Load(); n != 1 || len(f.wants) != 0 {
+		t.Errorf("it is asked for %d times, %d are wanted", n, len(f.wants))
 	}
 }
 

@@ -43,7 +43,7 @@ type Limits struct {
 	// One peer.
 
 	QueueItems int           // messages that wait to be written to it
-	QueueBytes int           // bytes of them, and one message more
+	QueueBytes int           // bytes of them, a half for parts of streams; and one message more of both kinds
 	Known      int           // events, and as many transactions, that it is known to have
 	Requests   int           // that wait for an answer
 	Sessions   int           // streams at a time

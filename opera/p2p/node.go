@@ -82,6 +82,7 @@ func New(o Options) (*Node, error) {
 	n.events = newFetcher(&n.limits, n.limits.Arrive, n.intake.missing, func(p *peer, ids []inter.EventID) {
 		_ = p.send(codeGetEvents, ids)
 	})
+	n.events.waits = n.intake.isChecking
 	n.txs = newTransactions(n)
 	n.answers = &answers{o: &n.o, limits: &n.limits, txs: n.txs}
 	n.leecher = &leecher{
@@ -91,7 +92,7 @@ func New(o Options) (*Node, error) {
 		ask:     func(p *peer, r *request[[]byte]) { _ = p.send(codeRequestEvents, r) },
 	}
 	n.intake.accepted, n.intake.dropped, n.intake.wanted = n.gossipAccepted, leaveSender, n.askForParents
-	n.intake.entered, n.intake.failed = n.enterEpoch, n.fail
+	n.intake.entered, n.intake.failed, n.intake.ahead = n.enterEpoch, n.fail, n.leecher.force
 	n.recordSync = newRecordSync(n)
 	if err := n.begin(); err != nil {
 		return nil, err
@@ -343,10 +344,12 @@ func (n *Node) fail(err error) {
 }
 
 // Broadcast tells peers of an event that this node has made, and waits for nobody. Who makes
-// events is at the head, so that the only validator of a network takes transactions of peers
-// too, which go-opera's does not.
+// events is at the head unless it waits for a later epoch, so that the only validator of a network
+// takes transactions of peers too, which go-opera's does not.
 func (n *Node) Broadcast(p *inter.Payload) {
-	n.fresh.Store(true)
+	if !n.Overtakes() {
+		n.fresh.Store(true)
+	}
 	n.broadcast(p, 0)
 }
 

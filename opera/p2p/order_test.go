@@ -158,7 +158,7 @@ func TestAFloodPushesOutNobodyElsesEvents(t *testing.T) {
 }
 
 func TestAQueueHasABoundAndLosesNothingThatItTook(t *testing.T) {
-	q := newQueue(4, 100)
+	q := newQueue(4, 200)
 	for i := range 4 {
 		if err := q.put(message{code: uint64(i), raw: make([]byte, 20)}); err != nil {
 			t.Fatal(err)
@@ -180,8 +180,38 @@ func TestAQueueHasABoundAndLosesNothingThatItTook(t *testing.T) {
 			t.Fatalf("message %d is %d: %v", i, m.code, err)
 		}
 	}
-	if err := <-done; err != nil || q.size != 0 {
-		t.Errorf("%v, %d bytes left", err, q.size)
+	if err := <-done; err != nil || q.news.size != 0 {
+		t.Errorf("%v, %d bytes left", err, q.news.size)
+	}
+}
+
+// A peer that has megabytes of a stream to read hears what is new, and the stream goes on beside any news.
+func TestNewsPassStreams(t *testing.T) {
+	q := newQueue(100, 1000)
+	part := message{code: codeEventsChunk, raw: make([]byte, 200)}
+	for q.put(part) == nil {
+	}
+	if n := len(q.parts.list); n != 3 {
+		t.Fatalf("%d parts are queued", n)
+	}
+	var codes []uint64
+	for i := range 40 {
+		if err := q.put(message{code: codeEvents, raw: make([]byte, 10)}); err != nil {
+			t.Fatalf("event %d beside a stream: %v", i, err)
+		}
+	}
+	for range 43 {
+		m, err := q.take(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes = append(codes, m.code)
+	}
+	for i, code := range codes {
+		part := i == passing || i == 2*passing+1 || i == 42
+		if part != (code == codeEventsChunk) {
+			t.Fatalf("message %d of %v", i, codes)
+		}
 	}
 }
 

@@ -16,30 +16,53 @@ type message struct {
 	raw  []byte
 }
 
-// queue is the messages that wait for a peer to read them. Any goroutine may use it.
+// queue is the messages that wait for a peer to read them. Parts of streams, of which a slow peer
+// has many megabytes to read, wait in a lane of their own: news and requests pass them. Any goroutine
+// may use it.
 type queue struct {
-	items, bytes int // its bounds
+	items, bytes int // bounds of a lane
 
 	mu     sync.Mutex
-	list   []message
-	size   int
+	news   lane
+	parts  lane
+	passed int           // news that were taken since a part was, while one waited
 	filled chan struct{} // has a token while there may be something
 	room   chan struct{} // has a token when something was taken
 }
 
-func newQueue(items, bytes int) *queue {
-	return &queue{items: items, bytes: bytes, filled: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+// lane is messages in the order in which they are taken.
+type lane struct {
+	list []message
+	size int // in bytes
 }
 
-// put queues a message unless the queue is full. What is larger than the whole queue finds
+// passing is how many news at most are taken before a part of a stream that waits.
+const passing = 16
+
+// newQueue returns a queue of so many messages and bytes, a half of the bytes for each lane.
+func newQueue(items, bytes int) *queue {
+	return &queue{items: items, bytes: bytes / 2, filled: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+}
+
+// laneOf returns where a message waits.
+func (q *queue) laneOf(m message) *lane {
+	switch m.code {
+	case codeEventsChunk, codeBlockVotesChunk, codeBlockRecordsChunk, codeEpochPacksChunk:
+		return &q.parts
+	}
+	return &q.news
+}
+
+// put queues a message unless its lane is full. What is larger than a whole lane finds
 // room in an empty one.
 func (q *queue) put(m message) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.list) >= q.items || q.size >= q.bytes {
+	l := q.laneOf(m)
+	if len(l.list) >= q.items || l.size >= q.bytes {
 		return errFull
 	}
-	q.list, q.size = append(q.list, m), q.size+len(m.raw)
+	l.list, l.size = append(l.list, m), l.size+len(m.raw)
 	token(q.filled)
 	return nil
 }
@@ -56,26 +79,47 @@ func (q *queue) wait(ctx context.Context, m message) error {
 	return nil
 }
 
-// take returns the oldest message as soon as there is one. One goroutine takes.
+// take returns the next message as soon as there is one. One goroutine takes.
 func (q *queue) take(ctx context.Context) (message, error) {
 	for {
-		q.mu.Lock()
-		if len(q.list) > 0 {
-			m := q.list[0]
-			q.list[0] = message{}
-			q.list, q.size = q.list[1:], q.size-len(m.raw)
-			q.mu.Unlock()
+		if m, ok := q.first(); ok {
 			token(q.room)
 			return m, nil
 		}
-		q.list = nil
-		q.mu.Unlock()
 		select {
 		case <-q.filled:
 		case <-ctx.Done():
 			return message{}, ctx.Err()
 		}
 	}
+}
+
+// first takes the next message, if there is one.
+func (q *queue) first() (message, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.parts.list) == 0:
+		q.passed = 0
+		return q.news.first()
+	case len(q.news.list) == 0 || q.passed == passing:
+		q.passed = 0
+		return q.parts.first()
+	}
+	q.passed++
+	return q.news.first()
+}
+
+// first takes the oldest message, if there is one.
+func (l *lane) first() (message, bool) {
+	if len(l.list) == 0 {
+		l.list = nil
+		return message{}, false
+	}
+	m := l.list[0]
+	l.list[0] = message{}
+	l.list, l.size = l.list[1:], l.size-len(m.raw)
+	return m, true
 }
 
 // token leaves a token in a channel that has room for one.
