@@ -13,7 +13,7 @@ type fetcher[H hash32] struct {
 	limits  *Limits
 	arrive  time.Duration // before another one is asked
 	missing func([]H) []H // what of these is still wanted
-	waits   func(H) bool  // it came, and is looked at; nil where that takes no time
+	waits   func(H) bool  // it came, and is looked at; nil where that takes no time; the lock is held
 	ask     func(*peer, []H)
 
 	mu    sync.Mutex
@@ -51,8 +51,12 @@ func (f *fetcher[H]) announce(p *peer, ids []H, now time.Time) {
 			continue
 		}
 		f.wants[id] = w
-		if w.last == nil {
-			w.last, w.asked = p, now
+		if w.last != nil || !w.asked.IsZero() {
+			continue
+		}
+		w.asked = now
+		if f.waits == nil || !f.waits(id) { // else it may turn out to be none of its name
+			w.last = p
 			first = append(first, id)
 		}
 	}
@@ -144,7 +148,7 @@ func (f *fetcher[H]) late(now time.Time) map[*peer][]H {
 			continue
 		}
 		if f.waits != nil && f.waits(id) {
-			w.asked = now // it may turn out to be none of its name
+			w.asked = now
 			continue
 		}
 		w.last, w.asked = w.announcers[rand.IntN(len(w.announcers))], now

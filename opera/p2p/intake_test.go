@@ -272,13 +272,22 @@ func TestWhatWaitsForBlocksIsNotAskedForAgain(t *testing.T) {
 	}
 	await(t, "the second has come", func() bool { return w.isChecking(second.ID()) })
 	for i := range 5 {
+		f.announce(strangerPeer(limits), []inter.EventID{second.ID()}, now)
 		f.tick(now.Add(time.Duration(i+1) * time.Second))
 	}
 	if n := asked.Load(); n != 1 {
 		t.Errorf("it is asked for %d times", n)
 	}
+	third := vertex(t, 2)
+	if err := w.submit(ctx, from, [][]byte{rawOf(t, third, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the third has come", func() bool { return w.isChecking(third.ID()) })
+	if f.announce(from, []inter.EventID{third.ID()}, now); asked.Load() != 1 {
+		t.Error("what has just come is asked for")
+	}
 	release()
-	await(t, "both are connected", func() bool { return len(w.graph.connected()) == 2 })
+	await(t, "all are connected", func() bool { return len(w.graph.connected()) == 3 })
 	f.tick(now.Add(10 * time.Second))
 	if n := asked.Load(); n != 1 || len(f.wants) != 0 {
 		t.Errorf("it is asked for %d times, %d are wanted", n, len(f.wants))
