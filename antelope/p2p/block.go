@@ -27,6 +27,9 @@ func (c *conn) handleBlock(frame []byte, r *serial.Reader) error {
 	num := types.BlockNum(id)
 	n.blocksIn.Add(1)
 	c.lastReceived.Store(num)
+	if c.syncing.Load() && time.Since(h.Timestamp.TimePoint().Time()) < blockInterval {
+		c.syncing.Store(false) // who has a block of now catches up no more
+	}
 	if n.sync.syncing() {
 		if n.sync.expects(c, num) {
 			return c.handleSyncBlock(encoded)
@@ -166,6 +169,7 @@ func (c *conn) newBlock(b *Block) error {
 			n.countRejection(c, b.Num)
 			return nil
 		}
+		c.rejected.reset()
 	} else if !n.linkable(b.Signed.Previous) {
 		n.blocks.endTransit(b.ID)
 		c.debugf("unlinkable block %d, id %s...", b.Num, shortID(b.ID))
@@ -211,18 +215,21 @@ func (n *Network) applyBlocks(ctx context.Context) {
 			n.queue.endApply()
 			continue
 		}
+		if q.synced { // else that was done when it came
+			n.blocks.begin(q.block.ID, q.from)
+		}
 		err := n.apply(ctx, q)
 		if ctx.Err() != nil {
 			return
+		}
+		if err == nil {
+			n.blocks.add(q.block.ID, q.from) // as long as it is on its way, so that it is known all the time
 		}
 		n.blocks.endTransit(q.block.ID)
 		n.queue.endApply()
 		if err != nil {
 			n.notApplied(q, err)
 			continue
-		}
-		if !q.synced {
-			n.blocks.add(q.block.ID, q.from)
 		}
 		for _, w := range n.blocks.children(q.block.ID) {
 			n.log.Debug(fmt.Sprintf("retrying previous unlinkable block #%d %s...", w.block.Num, shortID(w.block.ID)))
@@ -388,7 +395,7 @@ func (n *Network) broadcastBlock(b *Block) {
 			if c.debugging() {
 				c.debugf("bcast block %d", b.Num)
 			}
-			c.enqueue(b.frame(), true)
+			c.enqueue(b.frame(), relayedLane)
 			c.writeNow()
 		}
 	}

@@ -415,6 +415,19 @@ func (q *applyQueue) freeLocked() {
 	}
 }
 
+// highest is the id and the number of the highest block that waits, whose header follows the chain's and is good; 0 if
+// none does.
+func (q *applyQueue) highest() (id types.Checksum256, num uint32) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.list {
+		if e.checked && e.block.Num > num {
+			id, num = e.block.ID, e.block.Num
+		}
+	}
+	return id, num
+}
+
 func (q *applyQueue) endApply() {
 	q.mu.Lock()
 	q.busy = false

@@ -242,7 +242,7 @@ func (g *gossip) judge(c *conn, m *Gossip) {
 // answer sends a peer all that there is.
 func (g *gossip) answer(c *conn) {
 	if frame := g.directory.frame(); frame != nil {
-		c.enqueue(frame, false)
+		c.enqueue(frame, controlLane)
 	}
 }
 
@@ -297,7 +297,7 @@ func (g *gossip) greet(c *conn) {
 		c.infof("no initial gossip_bp_peers_message to send")
 		return
 	}
-	c.enqueue(first, false)
+	c.enqueue(first, controlLane)
 }
 
 // tell tells all producers' nodes all that there is, and greets who may be one.
@@ -311,7 +311,7 @@ func (g *gossip) tell() {
 		switch standing(c.standing.Load()) {
 		case gossiping:
 			if frame != nil {
-				c.enqueue(frame, false)
+				c.enqueue(frame, controlLane)
 			}
 		case configured, unproven:
 			g.greet(c)

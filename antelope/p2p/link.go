@@ -36,10 +36,10 @@ func (l *link) encode(m Message) []byte {
 }
 
 // send queues a message.
-func (l *link) send(m Message) { l.enqueue(l.encode(m), false) }
+func (l *link) send(m Message) { l.enqueue(l.encode(m), controlLane) }
 
-func (l *link) enqueue(frame []byte, relayed bool) {
-	if queued := l.out.add(frame, relayed); queued > l.limits.HardQueue {
+func (l *link) enqueue(frame []byte, to lane) {
+	if queued := l.out.add(frame, to); queued > l.limits.HardQueue {
 		l.warnf("write_queue full %d bytes, giving up on connection", queued)
 		l.close(true, "write queue full")
 	}

@@ -377,10 +377,11 @@ func (n *Network) monitor() {
 	}
 }
 
-// sendHandshakes tells everyone where the chain is.
+// sendHandshakes tells everyone where the chain is, also those that were catching up from here and may have overtaken
+// this node: each would believe of the other that it is behind, and pass nothing on (Spring: send_handshakes).
 func (n *Network) sendHandshakes() {
 	for _, c := range *n.conns.Load() {
-		if c.current() {
+		if c.connected.Load() && c.ended.Err() == nil {
 			c.sendHandshake()
 		}
 	}

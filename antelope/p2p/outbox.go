@@ -9,8 +9,8 @@ import (
 )
 
 // outbox holds what is to be written to a peer: messages, then blocks that it asked
-// for, then what is passed on to it. A range of blocks is not put into it but
-// fetched as fast as the peer reads.
+// for, then blocks and votes that are passed on to it, then transactions. A range of blocks
+// is not put into it but fetched as fast as the peer reads.
 type outbox struct {
 	limits *Limits
 
@@ -19,6 +19,7 @@ type outbox struct {
 	mu      sync.Mutex
 	control [][]byte
 	relayed [][]byte
+	trxs    [][]byte
 	bytes   int
 	wanted  []types.Checksum256
 	begun   uint32 // first block of the range to send
@@ -37,17 +38,28 @@ func (o *outbox) signal() {
 	}
 }
 
+// lane is where in the outbox a frame waits.
+type lane int
+
+const (
+	controlLane lane = iota // written at once
+	relayedLane             // blocks and votes, which wait until the writer or [link.writeNow] is called for
+	trxLane                 // transactions, which wait so, too, and let the others pass
+)
+
 // add queues a frame, which nobody changes any more, and returns how much is queued.
-// What is relayed stays until the writer or [link.writeNow] is called for.
-func (o *outbox) add(frame []byte, relayed bool) int {
+func (o *outbox) add(frame []byte, to lane) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.final {
 		return 0
 	}
-	if relayed {
+	switch to {
+	case trxLane:
+		o.trxs = append(o.trxs, frame)
+	case relayedLane:
 		o.relayed = append(o.relayed, frame)
-	} else {
+	default:
 		o.control = append(o.control, frame)
 		o.signal()
 	}
@@ -61,7 +73,7 @@ func (o *outbox) add(frame []byte, relayed bool) int {
 func (o *outbox) takeFew() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.direct || len(o.control)+len(o.relayed) == 0 {
+	if o.direct || len(o.control)+len(o.relayed)+len(o.trxs) == 0 {
 		return nil // giveBack calls for the writer
 	}
 	if o.writing || o.final || o.bytes > o.limits.DirectBytes || o.pendingLocked() {
@@ -69,14 +81,18 @@ func (o *outbox) takeFew() []byte {
 		return nil
 	}
 	var frame []byte
-	if len(o.control) == 0 && len(o.relayed) == 1 {
+	switch {
+	case len(o.control)+len(o.trxs) == 0 && len(o.relayed) == 1:
 		frame = o.relayed[0]
-	} else {
-		frame = slices.Concat(slices.Concat(o.control...), slices.Concat(o.relayed...))
+	case len(o.control)+len(o.relayed) == 0 && len(o.trxs) == 1:
+		frame = o.trxs[0]
+	default:
+		frame = slices.Concat(slices.Concat(o.control...), slices.Concat(o.relayed...), slices.Concat(o.trxs...))
 	}
 	clear(o.control)
 	clear(o.relayed)
-	o.control, o.relayed, o.bytes, o.direct = o.control[:0], o.relayed[:0], 0, true
+	clear(o.trxs)
+	o.control, o.relayed, o.trxs, o.bytes, o.direct = o.control[:0], o.relayed[:0], o.trxs[:0], 0, true
 	return frame
 }
 
@@ -89,7 +105,7 @@ func (o *outbox) giveBack(rest []byte) {
 		o.control = slices.Insert(o.control, 0, rest)
 		o.bytes += len(rest)
 	}
-	if len(rest) > 0 || len(o.control) > 0 || len(o.relayed) > 0 || o.final || o.pendingLocked() {
+	if len(rest)+len(o.control)+len(o.relayed)+len(o.trxs) > 0 || o.final || o.pendingLocked() {
 		o.signal()
 	}
 }
@@ -106,7 +122,7 @@ func (o *outbox) last(frame []byte) {
 	if o.final {
 		return
 	}
-	o.control, o.relayed, o.wanted = append(o.control, frame), nil, nil
+	o.control, o.relayed, o.trxs, o.wanted = append(o.control, frame), nil, nil, nil
 	o.bytes += len(frame)
 	o.from, o.to, o.final = 1, 0, true
 	o.signal()
@@ -219,11 +235,13 @@ func (o *outbox) take() work {
 	}
 	o.control, o.wanted, o.bytes = nil, nil, 0
 	if w.from > w.to && len(w.wanted) == 0 {
-		w.frames = append(w.frames, o.relayed...)
-		o.relayed = nil
+		w.frames = append(append(w.frames, o.relayed...), o.trxs...)
+		o.relayed, o.trxs = nil, nil
 	}
-	for _, f := range o.relayed {
-		o.bytes += len(f)
+	for _, waiting := range [2][][]byte{o.relayed, o.trxs} {
+		for _, f := range waiting {
+			o.bytes += len(f)
+		}
 	}
 	o.writing = len(w.frames) > 0 || w.final || len(w.wanted) > 0 || w.from <= w.to
 	return w

@@ -80,11 +80,6 @@ func (r *relay) run(ctx context.Context) {
 		wait := r.net.config.Limits.gatherTime(*r.net.conns.Load())
 		for _, e := range list {
 			if e.block == nil {
-				to = r.net.broadcastTransaction(e.trx, wait > 0, to[:0])
-				if wait > 0 && len(to) > 0 && !gathering {
-					due.Reset(wait)
-					gathering = true
-				}
 				continue
 			}
 			r.net.broadcastBlock(e.block)
@@ -92,6 +87,16 @@ func (r *relay) run(ctx context.Context) {
 				r.net.prompt()
 				due.Stop()
 				gathering = false
+			}
+		}
+		for _, e := range list {
+			if e.block != nil {
+				continue
+			}
+			to = r.net.broadcastTransaction(e.trx, wait > 0, to[:0])
+			if wait > 0 && len(to) > 0 && !gathering {
+				due.Reset(wait)
+				gathering = true
 			}
 		}
 		clear(to)
@@ -131,7 +136,7 @@ func (n *Network) broadcastTransaction(t *Transaction, gather bool, scratch []*c
 	frame, _ := AppendFrame(make([]byte, 0, 256+len(t.Packed.PackedTrx)), t.Packed) // it has a type
 	n.trxOut.Add(uint64(len(to)))
 	for _, c := range to {
-		c.enqueue(frame, true)
+		c.enqueue(frame, trxLane)
 		if !gather || !c.incoming() || c.producers() {
 			c.writeNow()
 		}

@@ -203,12 +203,20 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 		c.sendHandshake() // the peer does not know where we are
 		return
 	}
+	if s.net.blocks.underWay(id) {
+		return
+	}
+	// What waits to be applied need not come again.
+	have, queued := s.net.queue.highest()
+	if queued < info.HeadNum {
+		have = info.HeadID
+	}
 	if !s.syncing() {
 		s.setState(headCatchUp)
 	}
 	c.promised.set(id, num)
 	c.branchIn.Store(num)
-	c.send(Request{Blocks: IDs{Mode: ModeCatchUp, IDs: []types.Checksum256{info.HeadID}}})
+	c.send(Request{Blocks: IDs{Mode: ModeCatchUp, IDs: []types.Checksum256{have}}})
 }
 
 // notice acts on what a peer has (Leap: sync_recv_notice).
@@ -231,9 +239,13 @@ func (s *syncer) notice(c *conn, m *Notice) {
 	}
 	id := m.Blocks.IDs[0]
 	c.infof("notice_message, pending %d, blk_num %d, id %s...", m.Blocks.Pending, types.BlockNum(id), shortID(id))
-	if s.net.blocks.has(id) || s.net.chain.Knows(id) {
+	switch {
+	case s.net.chain.Knows(id):
 		c.debugf("Already have block, sending handshake")
 		c.sendHandshake()
+		return
+	case s.net.blocks.has(id): // which a handshake would not say before it is applied
+		c.debugf("Already have block, which is to be applied")
 		return
 	}
 	s.catchUp(c, m.Blocks.Pending, id)
@@ -522,7 +534,7 @@ func (s *syncer) handleClosed(c *conn) {
 	if !s.syncing() {
 		return
 	}
-	if slices.ContainsFunc(s.spans, func(sp *span) bool { return sp.c == c }) || s.asked > s.known {
+	if s.busy(c) || s.asked > s.known { // what came whole from it stays
 		s.dropSpans()
 	}
 	s.finish(info)

@@ -362,7 +362,7 @@ func (n *Network) relayVote(v *finality.Vote, from []*conn) {
 		if frame == nil {
 			frame = c.encode(v)
 		}
-		c.enqueue(frame, true)
+		c.enqueue(frame, relayedLane)
 		c.writeNow()
 	}
 }
