@@ -206,9 +206,10 @@ func (s *syncer) catchUp(c *conn, num uint32, id types.Checksum256) {
 	if s.net.blocks.underWay(id) {
 		return
 	}
-	// What waits to be applied need not come again.
+	// What waits to be applied need not come again. A peer that is asked for what follows a block above its own ends
+	// the connection.
 	have, queued := s.net.queue.highest()
-	if queued < info.HeadNum {
+	if queued < info.HeadNum || queued >= num {
 		have = info.HeadID
 	}
 	if !s.syncing() {
