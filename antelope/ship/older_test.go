@@ -336,7 +336,7 @@ func TestANodeAnswersReplicasAlone(t *testing.T) {
 // Nodes of a fleet need not have the same: where the one that is asked has less, another is.
 func TestANodeWithLessThanAnotherIsPassedOver(t *testing.T) {
 	p := heavy(t, 4, ship.Options{})
-	var refused atomic.Int64 // several questions may be asked at a time
+	var refused atomic.Int64                          // several questions may be asked at a time
 	p.other = func(wire.OlderRequest) *ship.History { // the node has what the others have, and every second time has less
 		if refused.Add(1)%2 == 0 {
 			return p.replica.history
