@@ -293,6 +293,16 @@ func compare(t *testing.T, theirs, ours func(string) (string, error), list []str
 		if err != nil {
 			t.Fatal(err)
 		}
+		// Prices are estimated from samples, one a second, and serve for a second: each node has its own seconds.
+		for again := 0; got != want && diffAnswers(body, got, want) == "" && isEstimate(body) && again < 20; again++ {
+			time.Sleep(700 * time.Millisecond)
+			if want, err = theirs(body); err == nil {
+				got, err = ours(body)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
 		if got == want || diffAnswers(body, got, want) != "" {
 			same++
 			continue
@@ -300,6 +310,12 @@ func compare(t *testing.T, theirs, ours func(string) (string, error), list []str
 		t.Errorf("%.300s\n  ours     %.1500s\n  go-opera %.1500s", body, got, want)
 	}
 	t.Logf("%d requests, %d answered alike", len(list), same)
+}
+
+// isEstimate tells whether a request is answered from samples of what waits.
+func isEstimate(body string) bool {
+	return strings.Contains(body, "asPrice") || strings.Contains(body, "maxPriorityFeePerGas") ||
+		strings.Contains(body, "feeHistory")
 }
 
 // request is a call in JSON.
