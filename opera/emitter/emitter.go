@@ -10,8 +10,8 @@
 // An event is drafted on the writer's goroutine and signed outside. Then it goes, durable, into
 // the journal, with the events of others that it follows from and that are not durable yet; where
 // these are many, the ledger makes them durable instead, before. Then the writer connects it, if
-// nothing has come in between, and sends it before it makes the blocks that it decides. The journal keeps events until the ledger has
-// made them durable. So after any crash whatever anybody can have seen of this validator is in the
+// nothing has come in between, and sends it before it makes the blocks that it decides. The
+// journal keeps events until the ledger has made them durable. So after any crash whatever anybody can have seen of this validator is in the
 // one or the other: the journal's events are connected again, without the help of others, before
 // another one is made. An event that was not connected after all leaves the journal again.
 //
