@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"tarn/store"
 )
@@ -23,7 +24,9 @@ type Line struct {
 	blocks []*entry
 	shown  int // so many of them readers see
 	final  Point
+	made   time.Time // when the newest of them was
 	bytes  int64
+	added  int64 // bytes of all blocks that ever were, when they came
 	// parents are those of blocks that were taken back, the oldest first in lost.
 	parents map[Point]Point
 	lost    []Point
@@ -34,6 +37,8 @@ type entry struct {
 	Block
 	later Later // empty once it is made; both are Next's alone
 	size  int64
+	// before is the line's added when the block came.
+	before int64
 }
 
 // Later is what of a block is encoded when a publisher first asks for it, beside the chain's writer.
@@ -72,7 +77,8 @@ func (l *Line) Add(b Block, later Later) {
 	if l.end() != b.Parent {
 		l.base = b.Parent // a block before the line's memory: nothing leads here
 	}
-	l.blocks, l.bytes = append(l.blocks, e), l.bytes+e.size
+	e.before = l.added
+	l.blocks, l.bytes, l.added = append(l.blocks, e), l.bytes+e.size, l.added+e.size
 	for l.bytes > l.limit && len(l.blocks) > 1 {
 		l.dropFirst()
 	}
@@ -107,10 +113,11 @@ func (l *Line) dropFirst() {
 	l.base, l.blocks, l.shown, l.bytes = e.Point, l.blocks[1:], max(0, l.shown-1), l.bytes-e.size
 }
 
-// Show says that readers see all that was added, and which block is irreversible.
-func (l *Line) Show(final Point) {
+// Show says that readers see all that was added, which block is irreversible, and when the newest one was made by its
+// own account.
+func (l *Line) Show(final Point, made time.Time) {
 	l.mu.Lock()
-	l.shown, l.final = len(l.blocks), final
+	l.shown, l.final, l.made = len(l.blocks), final, made
 	l.mu.Unlock()
 	select {
 	case l.notify <- struct{}{}:
@@ -126,6 +133,17 @@ func (l *Line) Head() (head, final Point) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.head(), l.final
+}
+
+// Waiting is about how many bytes have followed a head, as they were added, and when the newest block was made by its
+// own account.
+func (l *Line) Waiting(at Point) (bytes int64, made time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i, ok := l.find(at); ok && i < l.shown {
+		bytes = l.added - l.blocks[i].before
+	}
+	return bytes, l.made
 }
 
 func (l *Line) head() Point {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"tarn/store"
 )
@@ -47,7 +48,7 @@ func lineWork(seed uint64) error {
 			l.Add(Block{Parent: head, Point: next}, Later{Rows: rowsOf(fmt.Sprint(step), step)})
 			chain = append(chain, next)
 		case n < 8:
-			l.Show(chain[max(0, len(chain)-6)])
+			l.Show(chain[max(0, len(chain)-6)], time.Now())
 			shown = slices.Clone(chain)
 		default:
 			at := replica[len(replica)-1]
@@ -74,7 +75,7 @@ func lineWork(seed uint64) error {
 			}
 		}
 	}
-	l.Show(Point{})
+	l.Show(Point{}, time.Now())
 	for {
 		m, err := l.Next(replica[len(replica)-1], 1<<20)
 		if err != nil {
@@ -101,7 +102,7 @@ func TestALineForgetsWhatDoesNotFit(t *testing.T) {
 			Later{Rows: rowsOf("a", int(i))})
 		at = next
 	}
-	l.Show(point(40, 0))
+	l.Show(point(40, 0), time.Now())
 	if _, err := l.Next(Point{}, 1<<20); !errors.Is(err, ErrGap) {
 		t.Fatalf("the first block is still told: %v", err)
 	}
@@ -118,7 +119,7 @@ func TestALineForgetsWhatDoesNotFit(t *testing.T) {
 	// A larger block than all the memory is told all the same.
 	l.Add(Block{Parent: at, Point: point(51, 0), Records: []Record{{0, make([]byte, 200_000)}}},
 		Later{Rows: rowsOf("a", 0)})
-	l.Show(at)
+	l.Show(at, time.Now())
 	if m, err := l.Next(at, 1); err != nil || m == nil || len(m.Blocks) != 1 {
 		t.Fatalf("a block larger than the memory: %v, %v", m, err)
 	}
@@ -143,7 +144,7 @@ func TestRoomOfRowsIsUsedAgain(t *testing.T) {
 		l.Add(Block{Parent: at, Point: next}, Later{Rows: rows})
 		given := rows
 		rows = l.RowsLike(rows)
-		l.Show(at)
+		l.Show(at, time.Now())
 		m, err := l.Next(at, 1)
 		if err != nil || m == nil {
 			t.Fatal(m, err)

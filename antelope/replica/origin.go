@@ -133,7 +133,7 @@ func (o *Origin) settled() {
 	if o.store.Irreversible() < uint64(final.BlockNum) {
 		final = o.chain.Fork().Root()
 	}
-	o.line.Show(PointOf(final.HeaderState))
+	o.line.Show(PointOf(final.HeaderState), o.chain.Head().Header.Timestamp.TimePoint().Time())
 }
 
 // Serve tells the origin how work comes to the chain's writer between blocks; [Origin.Line] and [Origin.Image] may be

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -145,7 +146,7 @@ func (n *node) add(b fleet.Block) {
 	if _, before := n.line.Head(); before.Revision > final.Revision {
 		final = before
 	}
-	n.line.Show(final)
+	n.line.Show(final, time.Now())
 }
 
 // move is the next move of about so many bytes, nil if there is none.

@@ -86,7 +86,7 @@ func TestAClusterLosesOneServerAfterAnother(t *testing.T) {
 		g.run(func(ctx context.Context) error { return x.live(ctx, o) })
 		eventually(t, "a replica that has begun", func() bool { _, ok := x.standing(); return ok })
 	}
-	n.line.Show(fleet.Point{}) // a snapshot of the state without a block
+	n.line.Show(fleet.Point{}, time.Now()) // a snapshot of the state without a block
 	join()
 	for i, b := range script {
 		if err := n.apply(b); err != nil {

@@ -27,5 +27,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		{"a move that follows nothing joined is joined", "follower.go", "w.joined.To() != m.Base()", "false"},
 		{"a snapshot that leads nowhere is loaded", "follower.go", "first > s.Sequence", "false"},
 		{"a snapshot newer than the stream is given up", "follower.go", "s.Line == h.Line && s.", "false && s."},
-	}, "-run=Clock|OldWord|AnAnswerThat|HadNoRoom|GivesNothing|IsBehindIt|JoinedMoves", "-timeout=4m")
+		{"nothing is gathered", "turn.go", "time.Since(made) < oldAfter", "true"},
+		{"new blocks are gathered, too", "turn.go", "time.Since(made) < oldAfter", "false"},
+	}, "-run=Clock|OldBlocks|OldWord|AnAnswerThat|HadNoRoom|GivesNothing|IsBehindIt|JoinedMoves", "-timeout=4m")
 }

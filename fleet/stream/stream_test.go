@@ -122,6 +122,61 @@ func TestPublishersTakeEachOthersPlace(t *testing.T) {
 	}
 }
 
+// While a node catches up, many of its blocks are published together; those that are new are published one by one.
+func TestOldBlocksArePublishedTogether(t *testing.T) {
+	r := seeded(t)
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	const old, fresh = 100, 20
+	script := newScript(r, old+fresh, 0)
+	n := newNode(t, 1<<30)
+	n.line.Show(fleet.Point{}, time.Time{})
+	g := newGroup(t)
+	defer g.stop() // before the stores are closed
+	p := NewPublisher(PublisherOptions{Options: o, Source: n, SnapshotEvery: time.Hour})
+	g.run(p.Run)
+	f, err := NewFollower(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	published := func() uint64 {
+		at := n.ledger.head()
+		eventually(t, "the head is published", func() bool { return p.Leads() && p.Kept(at) })
+		rooms, err := f.find(t.Context(), f.js)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := rooms.readTail(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return end.Number
+	}
+	none := published()
+	n.age = 2 * oldAfter
+	for _, b := range script[:old] {
+		if err := n.apply(b); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	together := published()
+	if moves := together - none; moves > old/2 { // some of the script's blocks are as large as what is gathered
+		t.Errorf("%d old blocks came as %d moves", old, moves)
+	}
+	n.age = 0
+	for _, b := range script[old:] {
+		if err := n.apply(b); err != nil {
+			t.Fatal(err)
+		}
+		published()
+	}
+	if moves := published() - together; moves != fresh {
+		t.Errorf("%d new blocks came as %d moves", fresh, moves)
+	}
+}
+
 // A replica whose snapshot is newer than the end of the stream follows when the stream has come so far: messages whose
 // answers had not come when the publisher was interrupted are lost, and what follows is published again.
 func TestAReplicaWaitsForAStreamThatIsBehindIt(t *testing.T) {
@@ -142,7 +197,7 @@ func TestAReplicaWaitsForAStreamThatIsBehindIt(t *testing.T) {
 		at := n.ledger.head()
 		eventually(t, "the head is published", func() bool { return p.Leads() && p.Kept(at) })
 	}
-	n.line.Show(fleet.Point{}) // a snapshot of the state without a block
+	n.line.Show(fleet.Point{}, time.Now()) // a snapshot of the state without a block
 	publish()
 	publish(script[:behind]...)
 	if err := m.apply(script[:ahead]...); err != nil {
@@ -191,7 +246,7 @@ func TestAReplicaWaitsForTheFirstBlock(t *testing.T) {
 	t.Cleanup(s.Stop)
 	script := newScript(r, 20, 0)
 	n := newNode(t, 1<<30)
-	n.line.Show(fleet.Point{})
+	n.line.Show(fleet.Point{}, time.Now())
 	g := newGroup(t)
 	defer g.stop() // before the stores are closed
 	g.run(NewPublisher(PublisherOptions{Options: o, Source: n}).Run)

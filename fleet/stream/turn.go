@@ -21,6 +21,7 @@ type turn struct {
 	window window
 	writer *fleet.Writer
 	at     fleet.Point // the block of this node's line that was published last
+	rested time.Time   // since when nothing is published; zero while there may be more at once
 
 	uploaded chan uploaded // a snapshot whose upload has ended; nil if none is under way
 	waiting  *Snapshot     // one whose block is not irreversible yet
@@ -267,7 +268,7 @@ func decided(line *fleet.Line, p fleet.Point) (bool, error) {
 func (t *turn) publish(ctx context.Context) error {
 	line := t.Source.Line()
 	for {
-		m, err := line.Next(t.at, t.moveSize())
+		m, err := t.nextMove()
 		if errors.Is(err, fleet.ErrGap) {
 			return err // the next turn begins a new line
 		}
@@ -290,6 +291,10 @@ func (t *turn) publish(ctx context.Context) error {
 		if err := t.window.overdue(); err != nil {
 			return err
 		}
+		more := time.Second
+		if d := t.gathering(); d > 0 {
+			more = d
+		}
 		ok, failed := t.window.oldest()
 		select {
 		case <-ctx.Done():
@@ -310,9 +315,42 @@ func (t *turn) publish(ctx context.Context) error {
 				continue
 			}
 			t.waiting = &u.Snapshot
-		case <-time.After(time.Second):
+		case <-time.After(more):
 		}
 	}
+}
+
+// While a node catches up, which is while its blocks are older than oldAfter, they are gathered for so long, or until
+// they have about so many bytes.
+const (
+	oldAfter    = 5 * time.Second
+	gatherTime  = 500 * time.Millisecond
+	gatherBytes = 4 * moveBytes
+)
+
+// nextMove is the move that follows what was published, nil if nothing is new or if more is to come with it.
+func (t *turn) nextMove() (m *fleet.Move, err error) {
+	if t.gathering() > 0 {
+		return nil, nil
+	}
+	m, err = t.Source.Line().Next(t.at, t.moveSize())
+	switch {
+	case m != nil:
+		t.rested = time.Time{}
+	case t.rested.IsZero():
+		t.rested = time.Now()
+	}
+	return m, err
+}
+
+// gathering is for how long more blocks are waited for: while the node catches up. A replica applies what comes
+// together as one step, which costs it little more than a single block, and nobody waits for blocks that are old.
+func (t *turn) gathering() time.Duration {
+	waiting, made := t.Source.Line().Waiting(t.at)
+	if waiting == 0 || waiting >= gatherBytes || time.Since(made) < oldAfter || t.moveSize() < moveBytes {
+		return 0
+	}
+	return time.Until(t.rested.Add(gatherTime))
 }
 
 // moveSize is about how large the next move may be. Replicas stop only between two moves: none goes beyond a block that

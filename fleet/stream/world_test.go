@@ -156,6 +156,7 @@ func (l *ledger) final() (fleet.Point, error) {
 // node executes a script and has it published.
 type node struct {
 	chain fleet.ID
+	age   time.Duration // of its blocks
 
 	mu     sync.Mutex // of the writer
 	ledger *ledger
@@ -199,7 +200,7 @@ func (n *node) apply(blocks ...fleet.Block) error {
 	}
 	final, err := n.ledger.final()
 	if err == nil {
-		n.line.Show(final)
+		n.line.Show(final, time.Now().Add(-n.age))
 	}
 	return err
 }

@@ -64,6 +64,7 @@ type Origin struct {
 // pushed is a block whose root may not be known yet.
 type pushed struct {
 	parent, at fleet.Point
+	made       time.Time
 	rows       *fleet.Rows
 }
 
@@ -87,7 +88,7 @@ func (o *Origin) Pushed(before inter.BlockInfo, b *chain.Block, changed chain.Ch
 	} else {
 		o.rows = o.line.RowsLike(rows)
 	}
-	o.queue, o.bytes = append(o.queue, pushed{PointOf(before), at, rows}), o.bytes+rows.Size()
+	o.queue, o.bytes = append(o.queue, pushed{PointOf(before), at, time.Unix(0, int64(b.Time)), rows}), o.bytes+rows.Size()
 	for o.bytes > o.memory && len(o.queue) > 1 { // the line begins again then
 		o.bytes -= o.queue[0].rows.Size()
 		o.queue = o.queue[1:]
@@ -111,7 +112,7 @@ func (o *Origin) Begin(c *chain.Chain, do func(context.Context, func(*chain.Chai
 		base = o.queue[0].parent
 	}
 	o.line = fleet.NewLine(base, o.teller.Tables, o.memory)
-	o.line.Show(base)
+	o.line.Show(base, time.Time{})
 }
 
 // Run tells the fleet of blocks whose roots have become known, until ctx ends.
@@ -136,7 +137,7 @@ func (o *Origin) Run(ctx context.Context) {
 		}
 		o.line.Add(fleet.Block{Parent: b.parent, Point: b.at, Records: []fleet.Record{record}},
 			fleet.Later{Rows: b.rows})
-		o.line.Show(b.at)
+		o.line.Show(b.at, b.made)
 	}
 }
 

@@ -13,7 +13,7 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 	plantedfault.Test(t, []plantedfault.Fault{
 		{"the rows of a block are left out", "replica.go", "return fleet.Apply(st, rows)", "_ = rows; return nil"},
 		{"a snapshot brings fewer blocks", "origin.go", "const snapshotBlocks = 257", "const snapshotBlocks = 1"},
-		{"the head is not told", "origin.go", "		o.line.Show(b.at)\n", ""},
+		{"the head is not told", "origin.go", "		o.line.Show(b.at, b.made)\n", ""},
 		{"records of epochs are not told", told, "if t == c.rows.head && !bytes.Equal(key, headKey) {", "if t == c.rows.epochs || bytes.Equal(key, nil) {"},
 		{"events keep the node's numbers", told, "t.Block.Events[i] = uint64(i)", "t.Block.Events[i] = n"},
 		{"the head's row keeps the node's numbers", follower, "h.Follows, h.Logs = true, c.counted\n", "h.Follows = true\n"},
