@@ -76,6 +76,9 @@ func (x *timer) limitAccount(us int64) {
 func (x *timer) limitSubjective() {
 	if x.t.kind == ReadOnly {
 		x.duration = x.objective
+		if whole := x.billing == exception.BlockCPUUsageExceeded; whole && (x.maxTime <= 0 || x.maxTime > x.objective) {
+			x.maxTime = x.objective // the next block would have no more
+		}
 	}
 	if x.maxTime > 0 && x.maxTime <= x.duration {
 		x.duration, x.billing, x.reason = x.maxTime, exception.TxCPUUsageExceeded, nodeLimit

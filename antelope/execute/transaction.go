@@ -168,6 +168,10 @@ func (t *transaction) init(netUsage uint64) error {
 	if err != nil {
 		return err
 	}
+	if t.kind == ReadOnly {
+		// It takes no room in a block, so that it may be as much as a whole one, however full that is.
+		t.netLimit, blockCPU = cfg.MaxBlockNetUsage, uint64(cfg.MaxBlockCPUUsage)
+	}
 	t.timer.objective = int64(blockCPU)
 	if t.kind != ReadOnly {
 		if uint64(cfg.MaxTransactionNetUsage) <= t.netLimit {

@@ -219,8 +219,9 @@ func (in *intake) recoverKeys(list []*execute.Candidate) []error {
 	return errs
 }
 
-// read executes a transaction on a reader. Only where the pending block that is
-// shown has no room left does the writer execute it, in the next block.
+// read executes a transaction on a reader. Only where the pending block that is shown has no
+// room left for a dry run does the writer execute it, in the next block. What only reads needs
+// none: the writer never executes it.
 func (in *intake) read(
 	ctx context.Context, x *execute.Candidate, o execute.TransactionOptions,
 ) (*types.TransactionTrace, error) {
@@ -228,7 +229,7 @@ func (in *intake) read(
 		return nil, err
 	}
 	trace, err := in.readers.Execute(ctx, x, execute.Billing{MaxTime: max(in.maxTime.Load(), 0)})
-	if err == nil && trace.Except != nil && exhausts(trace.Except) {
+	if err == nil && x.Kind != execute.ReadOnly && trace.Except != nil && exhausts(trace.Except) {
 		return in.submit(ctx, x, o)
 	}
 	in.log.trace(func() string { return speculating }, x, trace, err)

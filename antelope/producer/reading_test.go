@@ -10,6 +10,7 @@ import (
 	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/types"
 	"tarn/contracts/wat"
 )
 
@@ -87,4 +88,73 @@ func TestAnActionIsAskedBesideTheWriter(t *testing.T) {
 			t.Errorf("of a contract that fails: %x, %v", answer, err)
 		}
 	})
+}
+
+// A read-only transaction takes no room in a block. So one that is too much for a whole block is answered, and does not
+// wait for the next one, in which the writer would execute it for as long again, and so on until it expires.
+func TestWhatIsReadIsAnsweredHoweverMuchItIs(t *testing.T) {
+	n := newNode(t, chain.Options{}, nil)
+	code, err := wat.Assemble(`(module (memory 1) (func (export "apply") (param $a i64) (param $b i64) (param $action i64)
+		(if (i64.eqz (local.get $action)) (then (loop $again (br $again))))))`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	looper := name("looper")
+	if _, err := n.maker.Block(n.maker.CreateAccount(looper), chaintest.SetCode(looper, code)); err != nil {
+		t.Fatal(err)
+	}
+	limitBlocks(t, n, 200_000, 1<<20)
+	n.run()
+	read := func(action types.Action) error {
+		trx := &types.Transaction{Actions: []types.Action{action}}
+		trx.Expiration = types.TimePointSec(time.Now().Add(time.Hour).Unix())
+		p, err := types.Pack(trx, nil, nil, types.CompressionNone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		trace, err := n.Transaction(ctx, p,
+			execute.TransactionOptions{Kind: execute.ReadOnly, API: true, FailureTrace: true})
+		if err == nil && trace.Except != nil {
+			err = trace.Except
+		}
+		return err
+	}
+	endless := types.Action{Account: looper}
+	if err := read(endless); !exception.Is(err, exception.TxCPUUsageExceeded) {
+		t.Errorf("without an end: %v", err)
+	}
+	large := types.Action{Account: looper, Name: name("go"), Data: make([]byte, 1200<<10)}
+	if err := read(large); !exception.Is(err, exception.BlockNetUsageExceeded) {
+		t.Errorf("larger than a block: %v", err)
+	}
+	if err := n.writer.Call(context.Background(), func() error {
+		if waiting := n.queue.len(); waiting != 0 {
+			t.Errorf("%d wait for the writer", waiting)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// limitBlocks sets how much the blocks of a node that does not run yet may take.
+func limitBlocks(t *testing.T, n *node, cpu uint32, net uint64) {
+	t.Helper()
+	if err := n.maker.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := n.chain.State().Global.Edit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Configuration.MaxBlockCPUUsage, g.Configuration.MaxBlockNetUsage = cpu, net
+	if _, err = n.maker.EndBlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.chain.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	n.updateHead()
 }
