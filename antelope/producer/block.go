@@ -156,7 +156,7 @@ func (p *Producer) abort() error {
 		return err
 	}
 	p.writer.Release()
-	p.queue.addAborted(list)
+	p.queue.addAborted(list, p.producing)
 	now := time.Now()
 	p.clock.other(now)
 	if ok {

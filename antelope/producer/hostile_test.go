@@ -263,3 +263,35 @@ func TestWaitingTransactionsCountUnpacked(t *testing.T) {
 		}
 	}
 }
+
+// A node that does not produce executes transactions for whoever sends them, and nobody need put them into a block
+// before they expire. What it keeps of them for its own blocks is bounded.
+func TestWhatIsTriedForStrangersIsKeptWithinABound(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		ctx := context.Background()
+		const most = 64 << 10
+		n := newNode(t, chain.Options{}, func(o *Options) { o.QueueBytes = most })
+		n.run()
+		for i := range 100 {
+			p, err := n.sign(n.maker.CreateAccount(accountName(i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := n.Transaction(ctx, p, execute.TransactionOptions{API: true}); err != nil {
+				t.Fatal(err)
+			}
+			if err := n.Do(ctx, func(*chain.Chain) error { return nil }); err != nil { // another block is begun
+				t.Fatal(err)
+			}
+		}
+		err := n.writer.Call(ctx, func() error {
+			if n.queue.size > most || n.queue.len() < 10 {
+				t.Errorf("%d transactions of %d bytes wait", n.queue.len(), n.queue.size)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -103,10 +103,12 @@ func (q *queue) addIncoming(e *entry) {
 	}
 }
 
-// addAborted lets the transactions of an aborted block wait for the next one.
-func (q *queue) addAborted(candidates []*execute.Candidate) {
+// addAborted lets the transactions of an aborted block wait for the next one. What was going to be signed
+// is kept whatever it takes: a block bounds it. The rest was tried for whoever sent it, and peers have it: it
+// is kept while half of the room is left for what comes.
+func (q *queue) addAborted(candidates []*execute.Candidate, signing bool) {
 	for _, x := range candidates {
-		if q.byID[x.ID] == nil {
+		if q.byID[x.ID] == nil && (signing || q.size+entrySize(x) < q.maximum/2) {
 			q.add(&entry{x: x, from: aborted, lent: true})
 		}
 	}

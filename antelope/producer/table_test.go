@@ -157,7 +157,7 @@ func TestTheQueueKeepsOrderAndAnswersOnce(t *testing.T) {
 	}
 	q.addIncoming(incoming(5, incomingP2P))
 	q.addIncoming(incoming(3, incomingAPI))
-	q.addAborted([]*execute.Candidate{candidate(9, 9), candidate(1, 1), candidate(5, 5)})
+	q.addAborted([]*execute.Candidate{candidate(9, 9), candidate(1, 1), candidate(5, 5)}, true)
 	again := incoming(3, incomingAPI)
 	q.addIncoming(again)
 	if q.len() != 4 || q.incoming() != 2 {
@@ -202,9 +202,11 @@ func TestAFullQueueRefusesWhatComesAndKeepsWhatWasAborted(t *testing.T) {
 	if q.len() != 1 || !exception.Is(refused, exception.TxResourceExhaustion) {
 		t.Errorf("%d wait, %v", q.len(), refused)
 	}
-	q.addAborted([]*execute.Candidate{candidate(7, 1), candidate(8, 1)})
-	if q.len() != 3 {
-		t.Errorf("%d wait", q.len())
+	for _, signing := range []bool{false, true} {
+		q.addAborted([]*execute.Candidate{candidate(7, 1), candidate(8, 1)}, signing)
+		if want := map[bool]int{false: 1, true: 3}[signing]; q.len() != want {
+			t.Errorf("%d wait, not %d", q.len(), want)
+		}
 	}
 }
 
