@@ -146,6 +146,31 @@ func TestTimeOfBlocksThatAreNoOnes(t *testing.T) {
 	}
 }
 
+// A transaction that may take as long as a block is finished at the second attempt at the latest: nodes of Spring give a
+// block that is no one's the time of a whole one, however little of a round each block may take.
+func TestBlocksThatAreNoOnesHaveTimeForATransaction(t *testing.T) {
+	for _, c := range []struct {
+		spring bool
+		time   time.Duration
+	}{{true, 500 * time.Millisecond}, {false, 250 * time.Millisecond}} {
+		inBubble(t, func(t *testing.T) {
+			p := peersOf(t, 1, c.spring, 5)
+			n := newNode(t, chain.Options{}, func(o *Options) { o.ProduceOffset = 3 * time.Second })
+			n.follow(t, p.Blocks)
+			time.Sleep(4 * time.Second)
+			n.run()
+			if err := n.writer.Call(context.Background(), func() error {
+				if left := time.Until(n.deadline); left != c.time {
+					t.Errorf("Spring %t: %s, not %s", c.spring, left, c.time)
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 // A node that applies irreversible blocks only takes transactions where it is one of Spring.
 func TestTransactionsInIrreversibleMode(t *testing.T) {
 	for _, spring := range []bool{false, true} {

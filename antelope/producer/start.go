@@ -71,8 +71,8 @@ func (p *Producer) begin() outcome {
 		}
 	}
 	p.deadline = blockDeadline(p.effort, b.slot)
-	if !producing && b.now.Add(blockInterval/10).After(p.deadline) {
-		p.deadline = b.now.Add(p.effort)
+	if !producing {
+		p.deadline = p.trialDeadline(b.now, b.slot)
 	}
 	p.log.plugin.Debug(fmt.Sprintf("Starting block #%d at %s producer %s", b.num, timeText(b.now),
 		b.scheduled.Producer))

@@ -163,6 +163,20 @@ func (t *turns) syncing(now time.Time) bool {
 	return false
 }
 
+// trialDeadline is until when transactions are tried in a block of a slot that is begun now and is no one's. In Leap that
+// is not long enough for a transaction that takes longer than each block of a round may: it is tried again and again
+// until it expires. Spring has time for a whole block.
+func (t *turns) trialDeadline(now time.Time, slot types.BlockTimestamp) time.Time {
+	at := blockDeadline(t.effort, slot)
+	if whole := now.Add(blockInterval); t.chain.Spring() && whole.After(at) {
+		return whole
+	}
+	if now.Add(blockInterval / 10).After(at) {
+		return now.Add(t.effort)
+	}
+	return at
+}
+
 // signalFeatures adds the features that an operator has scheduled.
 func (t *turns) signalFeatures(num uint32, s *execute.Start) {
 	if len(t.features) == 0 {
