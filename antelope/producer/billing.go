@@ -302,6 +302,9 @@ func newFailures(limit, window uint32) failures {
 func (f *failures) add(n types.Name, e *exception.Error) {
 	a := f.accounts[n]
 	if a == nil {
+		if len(f.accounts) >= maxBilled && !f.makeRoom() {
+			return
+		}
 		a = new(accountFailures)
 		f.accounts[n] = a
 	}
@@ -316,6 +319,22 @@ func (f *failures) add(n types.Name, e *exception.Error) {
 	default:
 		a.reason[3] = true
 	}
+}
+
+// makeRoom forgets an account that may still be tried: whoever comes with many names does not free those that
+// have failed too often. It looks at some only.
+func (f *failures) makeRoom() bool {
+	looked := 0
+	for n, a := range f.accounts {
+		if a.count < f.limit {
+			delete(f.accounts, n)
+			return true
+		}
+		if looked++; looked >= weighed {
+			break
+		}
+	}
+	return false
 }
 
 // exceeded tells whether an account has failed too often, and counts that too.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/exception"
 	"tarn/antelope/types"
 )
 
@@ -40,5 +41,30 @@ func TestNamesThatStrangersChooseAreForgotten(t *testing.T) {
 	}
 	if len(s.names) != len(s.accounts) {
 		t.Errorf("%d names, %d accounts", len(s.names), len(s.accounts))
+	}
+}
+
+// Who failed is remembered while the window lasts, and may be anybody: the chain may stand still, or windows be long.
+// Those that failed most stay.
+func TestNamesThatFailAreBounded(t *testing.T) {
+	f, bad, failed := newFailures(3, 1000), types.N("bad"), exception.New(exception.TxNoAuths, "failed")
+	for range 3 {
+		f.add(bad, failed)
+	}
+	for i := range types.Name(maxBilled + 1000) {
+		f.add(i<<8, failed)
+	}
+	if len(f.accounts) > maxBilled {
+		t.Errorf("%d accounts are kept", len(f.accounts))
+	}
+	if !f.exceeded(bad) {
+		t.Error("who failed too often may go on")
+	}
+	late := types.N("late")
+	for range 3 {
+		f.add(late, failed)
+	}
+	if !f.exceeded(late) {
+		t.Error("who comes late may fail for ever")
 	}
 }
