@@ -174,9 +174,8 @@ func (p *Pool) insert(
 	return e, none, nil
 }
 
-// replace puts a transaction in the place of one that offers less. The account of a
-// client's does not become local by replacing a pending one (as in go-opera).
-func (w *waiting) replace(a *account, at int, e *entry, local bool) (replacement, error) {
+// replace puts a transaction in the place of one that offers less.
+func (w *waiting) replace(a *account, at int, e *entry, local bool) (replaced replacement, err error) {
 	old := a.txs[at]
 	if !w.replaces(e.tx, old.tx) {
 		return none, ErrReplaceUnderpriced
@@ -185,16 +184,16 @@ func (w *waiting) replace(a *account, at int, e *entry, local bool) (replacement
 	a.unpay(at)
 	a.txs[at] = e
 	w.know(e)
+	replaced = queuedOne
 	if at < a.ready {
 		a.beat = w.now()
-		w.noteAccount(a)
-		return pendingOne, nil
+		replaced = pendingOne
 	}
 	if local {
 		w.adopt(a)
 	}
 	w.noteAccount(a)
-	return queuedOne, nil
+	return replaced, nil
 }
 
 // promote makes pending what follows without a gap, returns it, and removes what is queued

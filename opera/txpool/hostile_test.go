@@ -280,3 +280,36 @@ func TestDamageIsTold(t *testing.T) {
 		t.Errorf("%d are pending", pending)
 	}
 }
+
+// Peers send what accounts can pay one of, and a client replaces each: all of that is the client's
+// then, and what cannot be executed of it makes room for what can.
+func TestReplacementsOfClientsYieldToWhatCanBeExecuted(t *testing.T) {
+	w := newWorld()
+	const locals, poor, each = 160, 20, 10
+	p := w.pool(t, Options{Limits: Limits{Locals: locals}})
+	for i := range poor {
+		w.accounts[who(1+i)] = state{balance: 21000 * 50}
+	}
+	p.advance()
+	hurl(p, func(yield func(offer) bool) {
+		for i := range poor * each {
+			if !yield(offer{from: 1 + i/each, nonce: uint64(i % each), fee: 20}) {
+				return
+			}
+		}
+	})
+	for i := range poor * each {
+		err := p.Add(offer{from: 1 + i/each, nonce: uint64(i % each), fee: 40}.tx())
+		if err != nil && !errors.Is(err, ErrOverflow) {
+			t.Fatal(err)
+		}
+	}
+	for i := range locals / 2 {
+		if err := p.Add(offer{from: 100 + i, fee: 20}.tx()); err != nil {
+			t.Fatalf("honest client %d: %v", i, err)
+		}
+	}
+	if err := sound(p); err != nil {
+		t.Error(err)
+	}
+}

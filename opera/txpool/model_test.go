@@ -67,7 +67,7 @@ func (m *model) add(o offer, local bool) error {
 	case o.gas < 21000:
 		return ErrIntrinsicGas
 	}
-	for i, of := range []map[int]map[uint64]offer{m.pending, m.queued} {
+	for _, of := range []map[int]map[uint64]offer{m.pending, m.queued} {
 		old, ok := of[o.from][o.nonce]
 		if !ok {
 			continue
@@ -77,7 +77,7 @@ func (m *model) add(o offer, local bool) error {
 			return ErrReplaceUnderpriced
 		}
 		of[o.from][o.nonce] = o
-		m.local[o.from] = m.local[o.from] || local && i == 1
+		m.local[o.from] = m.local[o.from] || local
 		return nil
 	}
 	m.put(m.queued, o)

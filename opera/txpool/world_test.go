@@ -157,7 +157,7 @@ func sound(p *Pool) error {
 			if i > 0 && a.txs[i-1].nonce() >= e.nonce() || p.all[e.tx.Hash()] != e || e.from != sender {
 				return fmt.Errorf("account %v: transaction %d with nonce %d", sender, i, e.nonce())
 			}
-			if e.local != (e.in == nil) || e.in != nil && e.in.list[e.index] != e {
+			if e.local != a.local || e.local != (e.in == nil) || e.in != nil && e.in.list[e.index] != e {
 				return fmt.Errorf("account %v: transaction %d is local: %v, its place %v", sender, i, e.local, e.index)
 			}
 			if e.local {
