@@ -313,3 +313,45 @@ func TestReplacementsOfClientsYieldToWhatCanBeExecuted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// In a pool that is full of what clients can have executed, each of them can still offer more, also
+// after an account has become a client's with all that it has.
+func TestAClientReplacesInAFullPool(t *testing.T) {
+	const locals, beside, bytes = 10, 3, 1000
+	size := offer{data: bytes}.tx().Size()
+	for name, limits := range map[string]Limits{
+		"transactions": {Locals: locals}, "bytes": {LocalBytes: locals * (size + 10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newWorld().pool(t, Options{Limits: limits})
+			first := func(from int, fee int64) error {
+				return p.Add(offer{from: from, fee: fee, data: bytes}.tx())
+			}
+			for i := range beside {
+				of := offer{from: locals, nonce: 1 + uint64(i), fee: 20, data: bytes}
+				if err := p.AddRemotes([]*types.Transaction{of.tx()})[0]; err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range locals {
+				if err := first(1+i, 20); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := first(100, 20); !errors.Is(err, ErrOverflow) {
+				t.Fatalf("another client's: %v", err)
+			}
+			for i := range locals {
+				if err := first(1+i, 40); err != nil {
+					t.Errorf("the replacement of client %d: %v", i, err)
+				}
+			}
+			if n, _ := heldSize(p); n != locals+beside {
+				t.Errorf("%d wait", n)
+			}
+			if err := sound(p); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -29,9 +29,9 @@ func (w *waiting) makeRoom(e *entry, at standing) error {
 }
 
 // makeLocalRoom does the same for a local transaction. One that can be executed takes the place
-// of one that cannot; of two that cannot, the account with fewer of them has the place.
+// of one that cannot; of two that cannot, the account with fewer of them has the place. A replacement
+// has the place of what it replaces.
 func (w *waiting) makeLocalRoom(e *entry, at standing) error {
-	l := &w.limits
 	least := 0
 	if !w.pays(e, at) {
 		least = 1
@@ -39,12 +39,24 @@ func (w *waiting) makeLocalRoom(e *entry, at standing) error {
 			least += a.idle()
 		}
 	}
-	for w.local.count >= l.Locals || w.local.bytes+e.tx.Size() > l.LocalBytes {
+	for !w.fitsLocal(e) {
 		if !w.cutIdle(true, least) {
 			return ErrOverflow
 		}
 	}
 	return nil
+}
+
+// fitsLocal tells whether there is room for a local transaction, without the one that it replaces, or it
+// takes no more than that one.
+func (w *waiting) fitsLocal(e *entry) bool {
+	count, bytes := w.local.count+1, w.local.bytes+e.tx.Size()
+	if a := w.accounts[e.from]; a != nil {
+		if at, there := a.find(e.nonce()); there && a.txs[at].local {
+			count, bytes = count-1, bytes-a.txs[at].tx.Size()
+		}
+	}
+	return count <= max(w.limits.Locals, w.local.count) && bytes <= max(w.limits.LocalBytes, w.local.bytes)
 }
 
 // pays tells whether a transaction that comes can be executed after those of its sender that can.
