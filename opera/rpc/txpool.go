@@ -326,7 +326,7 @@ func (e ethSender) Resend(
 	if err != nil {
 		return common.Hash{}, err
 	}
-	return tx.Hash(), e.s.options.Pool.Add(tx)
+	return tx.Hash(), e.s.public(e.s.options.Pool.Add(tx))
 }
 
 // signReplacement signs what replaces a transaction that waits.
