@@ -46,6 +46,28 @@ type Bounds struct {
 	Certainty uint64
 }
 
+// fill sets what is zero, and cuts what is too high.
+func (b *Bounds) fill() {
+	if b.Max == nil {
+		b.Max = new(big.Int).Mul(big.NewInt(10_000_000), big.NewInt(1e9))
+	}
+	atMost := func(n, most *big.Int) *big.Int {
+		switch {
+		case n == nil:
+			return new(big.Int)
+		case n.Cmp(most) > 0:
+			return most
+		}
+		return n
+	}
+	b.Min = atMost(b.Min, b.Max)
+	b.MinTip = atMost(b.MinTip, new(big.Int).Sub(b.Max, b.Min))
+	if b.Certainty == 0 {
+		b.Certainty = Unit / 2
+	}
+	b.Certainty = min(b.Certainty, Unit)
+}
+
 // Options of an oracle.
 type Options struct {
 	Chain  Chain
@@ -71,19 +93,7 @@ type Oracle struct {
 
 // New returns an oracle. Close ends it.
 func New(o Options) *Oracle {
-	b := &o.Bounds
-	if b.Max == nil {
-		b.Max = new(big.Int).Mul(big.NewInt(10_000_000), big.NewInt(1e9))
-	}
-	if b.Min == nil {
-		b.Min = new(big.Int)
-	}
-	if b.MinTip == nil {
-		b.MinTip = new(big.Int)
-	}
-	if b.Certainty == 0 || b.Certainty > Unit {
-		b.Certainty = Unit / 2
-	}
+	o.Bounds.fill()
 	if o.Now == nil {
 		o.Now = time.Now
 	}
