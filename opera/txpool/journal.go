@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -49,6 +50,9 @@ func (p *Pool) restore() {
 	}
 	var refused error
 	none := 0
+	// What has waited is not asked for the tip of this moment, as it is not while the pool goes on.
+	tip := p.head.MinTip
+	p.head.MinTip = new(big.Int)
 	err := j.load(func(txs types.Transactions) {
 		for i, err := range p.addLocals(txs) {
 			if err != nil && !slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
@@ -58,6 +62,7 @@ func (p *Pool) restore() {
 			}
 		}
 	}, p.o.Warn)
+	p.head.MinTip = tip
 	if none > 0 {
 		p.o.Warn(fmt.Errorf("%d transactions of the journal do not come back, the last one because: %w", none, refused))
 	}

@@ -184,6 +184,41 @@ func TestAJournalIsWrittenAnew(t *testing.T) {
 	}
 }
 
+// A client's transaction that waits while validators come to ask for more waits over a restart, too.
+func TestAJournalComesBackWhateverTipIsAskedFor(t *testing.T) {
+	w := newWorld()
+	o := Options{Journal: journalIn(t)}
+	p := w.pool(t, o)
+	tx := offer{from: 1, fee: 20, tip: 1}.tx()
+	if err := p.Add(tx); err != nil {
+		t.Fatal(err)
+	}
+	w.minTip = 5
+	p.advance()
+	if err := p.Add(offer{from: 1, nonce: 1, fee: 20, tip: 1}.tx()); !errors.Is(err, ErrUnderpriced) ||
+		p.Get(tx.Hash()) == nil {
+		t.Fatalf("before the restart: %v", err)
+	}
+	for range 2 { // the journal is written anew at each start
+		kept, err := os.ReadFile(o.Journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Journal = journalIn(t)
+		if err := os.WriteFile(o.Journal, kept, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		later := newWorld()
+		later.minTip = w.minTip
+		if p = later.pool(t, o); p.Get(tx.Hash()) == nil {
+			t.Error("the transaction is gone")
+		}
+		if err := p.Add(offer{from: 2, fee: 20, tip: 1}.tx()); !errors.Is(err, ErrUnderpriced) {
+			t.Errorf("after the restart: %v", err)
+		}
+	}
+}
+
 // A disk that takes nothing costs the journal, and no transaction.
 func TestAFullDiskCostsTheJournalOnly(t *testing.T) {
 	disk := memfs.New()
