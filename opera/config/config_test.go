@@ -391,3 +391,23 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 		}
 	}
 }
+
+// The least tip that is suggested is the one that the pool takes, if the file names none, as in
+// go-opera.
+func TestTheLeastTipIsThePools(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tips.toml")
+	if err := os.WriteFile(path, []byte("[Opera.GPO]\nMinGasTip = 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want uint64
+	}{
+		{nil, 0}, {[]string{"--txpool.pricelimit", "7"}, 7}, {[]string{"--config", path}, 5},
+		{[]string{"--config", path, "--txpool.pricelimit", "7"}, 5},
+	} {
+		if got, _ := load(t, c.args...); got.Opera.GPO.MinGasTip != c.want {
+			t.Errorf("%v: the least tip is %d, not %d", c.args, got.Opera.GPO.MinGasTip, c.want)
+		}
+	}
+}

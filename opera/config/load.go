@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"flag"
@@ -227,6 +228,7 @@ func (c *Config) finish(l *line, given map[string]string, env Environment) error
 	if c.Run.Preset = l.preset; c.Run.GCMode != "archive" && !has("history.states") && c.Tarn.States == 0 {
 		c.Tarn.States = prunedStates
 	}
+	c.Opera.GPO.MinGasTip = cmp.Or(c.Opera.GPO.MinGasTip, c.TxPool.PriceLimit)
 	if id := c.Emitter.Validator.ID; id != 0 && c.Emitter.PrevEmittedEventFile.Path == "" {
 		c.Emitter.PrevEmittedEventFile.Path = filepath.Join(n.DataDir, "go-opera",
 			"emitter", fmt.Sprintf("last-%d", id))
