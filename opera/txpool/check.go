@@ -68,6 +68,11 @@ type standing struct {
 	balance uint256.Int
 }
 
+// unreadError is why the chain did not say what it knows of an account.
+type unreadError struct{ error }
+
+func (u *unreadError) Unwrap() error { return u.error }
+
 // check looks at a transaction in go-opera's order, and returns it with what the chain says of
 // its sender.
 func (p *Pool) check(tx *types.Transaction, from common.Address, local bool) (*entry, standing, error) {
@@ -79,7 +84,7 @@ func (p *Pool) check(tx *types.Transaction, from common.Address, local bool) (*e
 	}
 	nonce, balance, err := p.head.Account(from)
 	if err != nil {
-		return nil, standing{}, err
+		return nil, standing{}, &unreadError{err}
 	}
 	if nonce > tx.Nonce() {
 		return nil, standing{}, ErrNonceTooLow

@@ -48,14 +48,16 @@ func (p *Pool) restore() {
 		p.o.Warn(fmt.Errorf("local transactions are not kept: %w", err))
 		return
 	}
-	var refused error
+	var refused, unread error
 	none := 0
 	// What has waited is not asked for the tip of this moment, as it is not while the pool goes on.
 	tip := p.head.MinTip
 	p.head.MinTip = new(big.Int)
 	err := j.load(func(txs types.Transactions) {
 		for i, err := range p.addLocals(txs) {
-			if err != nil && !slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
+			if errors.As(err, new(*unreadError)) {
+				unread = err
+			} else if err != nil && !slices.ContainsFunc(expected, func(e error) bool { return errors.Is(err, e) }) {
 				none++
 				refused = fmt.Errorf("transaction %v of the journal of transactions %s is refused: %w",
 					txs[i].Hash(), j.path, err)
@@ -66,7 +68,7 @@ func (p *Pool) restore() {
 	if none > 0 {
 		p.o.Warn(fmt.Errorf("%d transactions of the journal do not come back, the last one because: %w", none, refused))
 	}
-	if err != nil {
+	if err = errors.Join(err, unread); err != nil {
 		p.o.Warn(fmt.Errorf(
 			"local transactions are not kept until the next start, and those of the journal %s are not all there: %w",
 			j.path, err))

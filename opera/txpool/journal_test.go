@@ -219,6 +219,28 @@ func TestAJournalComesBackWhateverTipIsAskedFor(t *testing.T) {
 	}
 }
 
+// A journal stays as it is where it cannot be told whether its transactions still wait.
+func TestAJournalOutlivesAStateThatCannotBeRead(t *testing.T) {
+	raw, _ := journalOf(t, 3)
+	files := memfs.New()
+	files.Put("/journal", memfs.NewBlob(raw))
+	w := newWorld()
+	w.fails = errors.New("damaged")
+	warned := 0
+	p := w.pool(t, Options{Journal: "/journal", FS: files, Warn: func(err error) {
+		if warned++; !errors.Is(err, w.fails) {
+			t.Errorf("warned of %v", err)
+		}
+	}})
+	if pending, queued := p.Stats(); pending+queued > 0 || warned == 0 {
+		t.Errorf("%d wait, warned %d times", pending+queued, warned)
+	}
+	p.rejournal()
+	if got := files.Blob("/journal").Bytes(); !bytes.Equal(got, raw) {
+		t.Errorf("of %d bytes of the journal %d are left", len(raw), len(got))
+	}
+}
+
 // A disk that takes nothing costs the journal, and no transaction.
 func TestAFullDiskCostsTheJournalOnly(t *testing.T) {
 	disk := memfs.New()
