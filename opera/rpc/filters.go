@@ -41,6 +41,7 @@ func (s *Service) checkFilter(c *Criteria) error {
 		to = *c.To
 	}
 	switch {
+	case from == Pending && to == Latest: // whose end comes before its beginning
 	case from < 0 && to < 0, from >= 0 && to >= from, from >= 0 && to < 0:
 		return nil
 	}
