@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/p2p/enode"
 
@@ -242,6 +243,19 @@ func (n *Network) node(s subjectflag.Subject, dir string, validator int, peer st
 
 // Idle tells that nodes make no blocks without transactions.
 func (n *Network) Idle() bool { return true }
+
+// Waiting is how many transactions of a node's pool can be executed.
+func (n *Network) Waiting(ctx context.Context, url string) (uint64, error) {
+	answers, err := call(ctx, url, "txpool_status", [][]any{{}})
+	if err != nil {
+		return 0, err
+	}
+	var status struct{ Pending hexutil.Uint64 }
+	if err := json.Unmarshal(answers[0], &status); err != nil {
+		return 0, fmt.Errorf("the answer of txpool_status is %s: %w", answers[0], err)
+	}
+	return uint64(status.Pending), nil
+}
 
 // answerBytes is the most of an answer that is read.
 const answerBytes = 64 << 20

@@ -67,6 +67,11 @@ type (
 		// Idle tells whether its nodes make no blocks without transactions.
 		Idle() bool
 	}
+	// Pooling has nodes that keep transfers from one run to the next, and refuse more than so many.
+	Pooling interface {
+		// Waiting is how many transfers wait for a block.
+		Waiting(ctx context.Context, url string) (uint64, error)
+	}
 	// Following gets blocks from other nodes.
 	Following interface {
 		// Source is a node that gives the chain's blocks to peers, and makes none.

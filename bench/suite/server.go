@@ -86,6 +86,24 @@ func (s *server) producing(ctx context.Context) (uint64, error) {
 	return s.head(ctx, head+1)
 }
 
+// emptied waits until all transfers that an earlier run left are in blocks.
+func (s *server) emptied(ctx context.Context) error {
+	pooling, ok := s.network.(Pooling)
+	if !ok {
+		return nil
+	}
+	_, err := s.until(ctx, 1, func(ctx context.Context, url string) (uint64, error) {
+		if n, err := pooling.Waiting(ctx, url); n > 0 || err != nil {
+			return 0, cmp.Or(err, fmt.Errorf("%d transfers wait", n))
+		}
+		return 1, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait for earlier transfers: %w", err)
+	}
+	return nil
+}
+
 // level waits until the node has the blocks that the one that it follows has now.
 func (s *server) level(ctx context.Context, from *server) error {
 	head, err := from.head(ctx, 0)

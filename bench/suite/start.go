@@ -107,6 +107,9 @@ func push(ctx context.Context, l *life, s *server) (*load.Result, cost, error) {
 	if _, err := s.producing(ctx); err != nil {
 		return nil, cost{}, err
 	}
+	if err := s.emptied(ctx); err != nil {
+		return nil, cost{}, err
+	}
 	source, err := n.Transfers(s.URL, l.seed())
 	if err != nil {
 		return nil, cost{}, err
