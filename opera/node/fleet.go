@@ -170,6 +170,9 @@ type answering struct {
 	n *Node
 }
 
+// Add adds a client's transaction. The replica's client gets what one of this node would.
+func (a answering) Add(tx *types.Transaction) error { return rpc.Public(a.waiting.Add(tx), a.n.damage.Met) }
+
 // Get returns a transaction that waits, or is in a block: the replica may not have that block yet.
 func (a answering) Get(hash common.Hash) *types.Transaction {
 	if tx := a.waiting.Get(hash); tx != nil {

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"math/big"
 	"net/http"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"tarn/nodeupkeep"
 	"tarn/opera/genesis/fakenet"
 	"tarn/opera/inter"
 )
@@ -282,5 +286,16 @@ func TestAReplicaIsNoNode(t *testing.T) {
 		} else {
 			t.Log(err)
 		}
+	}
+}
+
+// A replica's clients hear of a node's files no more than its own do.
+func TestAnswersToReplicasTellNoPath(t *testing.T) {
+	full := &waiting{room: func() error { return &fs.PathError{Op: "write", Path: "/data/journal", Err: syscall.ENOSPC} }}
+	none := func(error) bool { return false }
+	n := &Node{damage: &nodeupkeep.Damage{Log: slog.New(slog.DiscardHandler), Is: none}}
+	err := answering{full, n}.Add(types.NewTx(&types.LegacyTx{}))
+	if err == nil || strings.Contains(err.Error(), "/data") {
+		t.Errorf("a replica's client gets: %v", err)
 	}
 }

@@ -16,13 +16,16 @@ var (
 	errFull    = errors.New("a disk of the node is full; its log says which")
 )
 
-// public is what clients get of an error of the chain, or of the pool. Those of the node's own files
-// go to the log.
-func (s *Service) public(err error) error {
+// public is what clients get of an error of the chain, or of the pool.
+func (s *Service) public(err error) error { return Public(err, s.options.Damaged) }
+
+// Public is what strangers get of an error. Those of the node's own files go to the log; damaged, which may be nil, tells
+// whether an error is one of damage, and lets the operator know.
+func Public(err error, damaged func(error) bool) error {
 	switch {
 	case err == nil:
 		return nil
-	case s.options.Damaged != nil && s.options.Damaged(err):
+	case damaged != nil && damaged(err):
 		return errDamaged
 	case !errors.As(err, new(*fs.PathError)) && !errors.As(err, new(*os.LinkError)):
 		return err
