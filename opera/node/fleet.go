@@ -171,7 +171,9 @@ type answering struct {
 }
 
 // Add adds a client's transaction. The replica's client gets what one of this node would.
-func (a answering) Add(tx *types.Transaction) error { return rpc.Public(a.waiting.Add(tx), a.n.damage.Met) }
+func (a answering) Add(tx *types.Transaction) error {
+	return rpc.Public(a.waiting.Add(tx), a.n.damage.Met)
+}
 
 // Get returns a transaction that waits, or is in a block: the replica may not have that block yet.
 func (a answering) Get(hash common.Hash) *types.Transaction {
