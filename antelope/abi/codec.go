@@ -97,12 +97,13 @@ type scope struct {
 	depth  int
 	visits int
 	budget Budget
+	growth int // how many bytes more JSON may have than usual for its data
 }
 
 // visitsPerCheck is how many types are passed between two questions to a budget.
 const visitsPerCheck = 32
 
-func newScope(budget Budget) scope { return scope{depth: 1, budget: budget} }
+func newScope(budget Budget) scope { return scope{depth: 1, budget: budget, growth: mostGrowth} }
 
 func (s *scope) enter() error {
 	s.depth++

@@ -22,11 +22,12 @@ type Contents struct {
 	Admit func(*types.PackedTransaction) error
 
 	depth int
+	grown int // bytes of JSON that are more than usual for their data
 }
 
 // scope returns the scope of data within what is converted.
 func (c *Contents) scope() scope {
-	s := scope{depth: c.depth + 1}
+	s := scope{depth: c.depth + 1, growth: mostGrowth - c.grown}
 	if c.ActionBudget != nil {
 		s.budget = c.ActionBudget()
 	}
@@ -73,6 +74,7 @@ func (c *Contents) appendData(
 		return b, false
 	}
 	out, _, err := codec.decode(b, typ, data, c.scope(), true)
+	c.grown = min(c.grown+max(0, len(out)-len(b)-usualGrowth*len(data)), mostGrowth)
 	return out, err == nil
 }
 

@@ -196,3 +196,23 @@ func TestBlocksShowWhatTheirExtensionsSay(t *testing.T) {
 	_, err = (&abi.Contents{}).AppendBlock(nil, b)
 	checkError(t, err, exception.InvalidBlockHeaderExtension, "Block extension with id type 2 is not allowed to repeat")
 }
+
+// Names that come again and again take no more room than there is for all: what is beyond is hex.
+func TestContentsGrowNoMoreThanTheyMay(t *testing.T) {
+	name := strings.Repeat("n", 1<<20)
+	c := &abi.Contents{Resolve: resolver("long", mustCompile(t, `{"version":"eosio::abi/1.1",
+		"structs":[{"name":"s","base":"","fields":[{"name":"`+name+`","type":"uint8"}]}],
+		"actions":[{"name":"a","type":"s","ricardian_contract":""}]}`))}
+	a := types.Action{Account: types.N("long"), Name: types.N("a"), Data: []byte{1}}
+	var named, hex int
+	for range 100 {
+		if out := c.AppendAction(nil, &a); len(out) > len(name) {
+			named++
+		} else if hex++; !bytes.Contains(out, []byte(`"data":"01","hex_data":"01"`)) {
+			t.Fatalf("%s", out)
+		}
+	}
+	if named < 10 || named > 20 || hex == 0 {
+		t.Errorf("%d with names, %d without", named, hex)
+	}
+}

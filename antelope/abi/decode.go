@@ -14,7 +14,15 @@ type decoder struct {
 	r     serial.Reader
 	scope scope
 	path  path
+	most  int // bytes of JSON, with what it is appended to
 }
+
+// What JSON may become. Names of fields and types are as long as a contract likes, and come again with each
+// value. nodeos looks at the time for each of them.
+const (
+	usualGrowth = 64       // times the bytes of the data: more than it mostly is
+	mostGrowth  = 16 << 20 // bytes beyond that, of a value, or of all contents of what is converted
+)
 
 // Decode appends the JSON of the value of a type that data begins with. What
 // follows it is ignored, as by nodeos.
@@ -50,6 +58,7 @@ func (c *Codec) decode(b []byte, typ string, data []byte, s scope, short bool) (
 	d.scope, d.path = s, newPath(n, short, d.path.steps[:0])
 	d.scope.depth++ // the scope of the whole
 	start := len(b)
+	d.most = start + usualGrowth*len(data) + s.growth
 	out, err = d.value(b, n)
 	used = d.r.Offset()
 	d.r.Reset(nil)
@@ -76,6 +85,9 @@ func (d *decoder) value(b []byte, n *node) ([]byte, error) {
 		return b, err
 	}
 	defer d.scope.leave()
+	if len(b) > d.most {
+		return b, exception.New(exception.ABISerializationDeadline, "the JSON of a value is too long")
+	}
 	switch n.form {
 	case single, singleArray, singleOptional:
 		return d.builtin(b, n)
