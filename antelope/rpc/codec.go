@@ -24,7 +24,9 @@ type codecEntry struct {
 	raw   []byte
 	def   *abi.Def // nil if the account has no ABI
 	codec *abi.Codec
-	err   error // why there is no codec
+	err   error     // why there is no codec
+	wrong error     // why the bytes are no ABI
+	again time.Time // when it is looked at again, of one that took too long; zero for never
 }
 
 // clock limits how long each of several conversions may take. It looks at the time
@@ -63,12 +65,13 @@ func (a *API) abiOf(v *state.View, n types.Name) (*codecEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e, ok := a.codecs.entries.Load(n); ok && bytes.Equal(e.(*codecEntry).raw, raw) {
-		return e.(*codecEntry), nil
+	if e, ok := a.codecs.find(n); ok && bytes.Equal(e.raw, raw) {
+		return e, e.wrong
 	}
 	e := &codecEntry{raw: bytes.Clone(raw)}
-	if e.def, err = abi.Decode(e.raw); err != nil {
-		return nil, err
+	if e.def, e.wrong = abi.Decode(e.raw); e.wrong != nil {
+		a.codecs.store(n, e)
+		return e, e.wrong
 	}
 	def := e.def
 	if def == nil {
@@ -76,10 +79,20 @@ func (a *API) abiOf(v *state.View, n types.Name) (*codecEntry, error) {
 	}
 	c := clock{limit: a.ABITime}
 	if e.codec, e.err = abi.New(def, c.budget()); exception.Is(e.err, exception.ABISerializationDeadline) {
-		return e, nil
+		e.again = time.Now().Add(abiAgain)
 	}
 	a.codecs.store(n, e)
 	return e, nil
+}
+
+// find returns what is kept of an account's ABI.
+func (c *codecs) find(n types.Name) (*codecEntry, bool) {
+	kept, ok := c.entries.Load(n)
+	if !ok {
+		return nil, false
+	}
+	e := kept.(*codecEntry) //nolint:forcetypeassert // there are no others
+	return e, e.again.IsZero() || time.Now().Before(e.again)
 }
 
 func (c *codecs) store(n types.Name, e *codecEntry) {
@@ -104,12 +117,17 @@ func (c *codecs) store(n types.Name, e *codecEntry) {
 // accounts. ABIs that are wrong count as none.
 func (a *API) contents(v *state.View) *abi.Contents {
 	c := &clock{limit: a.ABITime}
+	known := map[types.Name]*abi.Codec{} // what has been looked at, which may take long for each of many actions
 	resolve := func(n types.Name) *abi.Codec {
-		e, err := a.abiOf(v, n)
-		if err != nil || e.def == nil {
-			return nil
+		codec, ok := known[n]
+		if ok {
+			return codec
 		}
-		return e.codec
+		if e, err := a.abiOf(v, n); err == nil && e.def != nil {
+			codec = e.codec
+		}
+		known[n] = codec
+		return codec
 	}
 	return &abi.Contents{Resolve: resolve, ActionBudget: c.budget}
 }

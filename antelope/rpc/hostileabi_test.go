@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,6 +18,46 @@ import (
 func (f filler) contract(name string, raw []byte) {
 	f.account(name, "")
 	must(f.t, f.s.SetABI(types.N(name), raw))
+}
+
+// fieldsOf are many fields of a type, without names.
+func fieldsOf(count int, typ string) []abi.FieldDef {
+	list := make([]abi.FieldDef, count)
+	for i := range list {
+		list[i].Type = typ
+	}
+	return list
+}
+
+// emptyActions is the body of a transaction with many actions of a contract, whose data are an
+// empty object.
+func emptyActions(contract, more string, count int) string {
+	action := `{"account":"` + contract + `","name":"a","data":{}` + more + `}`
+	return `{"signatures":[],"compression":"none","transaction":{"actions":[` +
+		strings.Repeat(action+",", count-1) + action + `]}}`
+}
+
+// An ABI that takes long to read, or cannot be read, is looked at once for a request, not for each of its actions.
+func TestAnABIIsReadOnceForARequest(t *testing.T) {
+	slow := abi.Def{Version: "eosio::abi/1.1", Actions: []abi.ActionDef{{Name: types.N("a"), Type: "s"}}}
+	for i := range 28 {
+		slow.Types = append(slow.Types, abi.TypeDef{NewTypeName: fmt.Sprint("t", i), Type: fmt.Sprint("t", i+1)})
+	}
+	slow.Types = append(slow.Types, abi.TypeDef{NewTypeName: "t28", Type: "uint8"})
+	slow.Structs = []abi.StructDef{{Name: "s", Fields: fieldsOf(100_000, "t0")}}
+	packed := slow.Append(nil)
+	n := executing(t, func(s *state.State) {
+		f := filler{t, s}
+		f.contract("slow", packed)
+		f.contract("cut", packed[:len(packed)-1])
+	})
+	for _, contract := range []string{"slow", "cut"} {
+		start := time.Now()
+		code, answer := n.ask("/v1/chain/send_transaction", emptyActions(contract, `,"hex_data":"00"`, 100))
+		if took := time.Since(start); !strings.Contains(answer, "expired_tx_exception") || took > 2*time.Second {
+			t.Errorf("%s: %d %.300s after %v", contract, code, answer, took)
+		}
+	}
 }
 
 // Rows that become far more by a contract's ABI than they are.

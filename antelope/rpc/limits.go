@@ -26,7 +26,8 @@ const (
 
 // ABIs, and conversions by them.
 const (
-	abiTime = 15 * time.Millisecond // of a conversion, if Config.ABITime is 0; nodeos' default
+	abiTime  = 15 * time.Millisecond // of a conversion, if Config.ABITime is 0; nodeos' default
+	abiAgain = time.Second           // until an ABI is read again that took too long
 	// steps of a conversion between looks at the time: a look costs more than a step
 	checksPerLook = 1024
 	maxCodecs     = 4096 // accounts whose ABIs are kept, for all clients; above it half of them go
