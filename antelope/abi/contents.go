@@ -21,6 +21,10 @@ type Contents struct {
 	// inflated. Its error is the answer.
 	Admit func(*types.PackedTransaction) error
 
+	// Encoded, unless nil, is told how many bytes each action's data have become that came as an
+	// object. Its error is the answer.
+	Encoded func(bytes int) error
+
 	depth int
 	grown int // bytes of JSON that are more than usual for their data
 }

@@ -64,6 +64,9 @@ func (c *Contents) data(a *types.Action, v variant.Value) (data []byte, empty bo
 			return nil, false, nil
 		}
 		data, err = codec.encode(nil, typ, v, c.scope(), true)
+		if err == nil && c.Encoded != nil {
+			err = c.Encoded(len(data))
+		}
 		return data, len(data) == 0, err
 	}
 	return nil, false, nil

@@ -60,6 +60,30 @@ func TestAnABIIsReadOnceForARequest(t *testing.T) {
 	}
 }
 
+// Objects that become far more by a contract's ABI than they are.
+func TestWhatActionsBecomeByTheirABIIsBounded(t *testing.T) {
+	wide := abi.Def{Version: "eosio::abi/1.1", Actions: []abi.ActionDef{{Name: types.N("a"), Type: "s"}},
+		Structs: []abi.StructDef{{Name: "s", Fields: fieldsOf(50_000, "name?")}}}
+	n := executing(t, func(s *state.State) { filler{t, s}.contract("wide", wide.Append(nil)) })
+	for call, body := range map[string]string{
+		"send_transaction":  emptyActions("wide", "", 4000),
+		"get_required_keys": strings.Replace(emptyActions("wide", "", 4000), "{", `{"available_keys":[],`, 1),
+		"push_transactions": "[" + strings.Repeat(emptyActions("wide", "", 40)+",", 100) + "]",
+	} {
+		start := time.Now()
+		grown := peak(func() {
+			code, answer := n.ask("/v1/chain/"+call, body)
+			if !strings.Contains(answer, "the data of the actions are too long") &&
+				!strings.Contains(answer, "serialization time limit") {
+				t.Errorf("%s: %d %.300s", call, code, answer)
+			}
+		})
+		if took := time.Since(start); grown > 128<<20 || took > 10*time.Second {
+			t.Errorf("%s took %d MiB, %v", call, grown>>20, took)
+		}
+	}
+}
+
 // Rows that become far more by a contract's ABI than they are.
 func TestWhatRowsBecomeByTheirABIIsBounded(t *testing.T) {
 	long := abi.Def{Version: "eosio::abi/1.1",

@@ -17,11 +17,14 @@ const (
 	writerTime   = 30 * time.Second // for the writer to take a call: far longer than a block keeps it
 
 	// What transactions of one call may inflate to: so much for each, with what has come of it, and
-	// beyond that so much for all. A call with one transaction is bounded by what that may be.
+	// beyond that so much for all. A call with one transaction is bounded by what that may be. What data of
+	// actions become that are objects is held to the same, but for the ratio.
 
 	inflateEach  = 64 << 10 // bytes
 	inflateRatio = 32       // times the bytes that have come: more than transactions usually inflate to
 	inflateMore  = 16 << 20 // bytes
+
+	encodeTime = time.Second // in which data of a call's actions have become bytes: far longer than honest ones take
 )
 
 // ABIs, and conversions by them.

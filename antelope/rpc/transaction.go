@@ -5,17 +5,23 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"tarn/antelope/abi"
 	"tarn/antelope/authority"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/state"
 	"tarn/antelope/types"
 	"tarn/antelope/variant"
 )
 
-// inflater holds the transactions of a call to what they may inflate to.
-type inflater struct{ used int64 }
+// inflater holds the transactions of a call to what they may inflate to, and objects in them to what they may
+// become by contracts' ABIs, and to how long that may take.
+type inflater struct {
+	used int64
+	took time.Duration // by transactions before
+}
 
 // admit refuses a transaction that inflates to too much.
 func (i *inflater) admit(p *types.PackedTransaction) error {
@@ -24,12 +30,38 @@ func (i *inflater) admit(p *types.PackedTransaction) error {
 	}
 	usual := inflateEach + inflateRatio*int64(len(p.PackedTrx)+len(p.PackedContextFreeData))
 	limit := usual + inflateMore - i.used
-	size := p.InflatedSize(limit + 1)
-	i.used += max(0, min(size-usual, inflateMore-i.used))
-	if size > limit {
+	if size := p.InflatedSize(limit + 1); !i.grow(size, usual) {
 		return exception.New(exception.TxDecompressionError, "Exceeded maximum decompressed transaction size")
 	}
 	return nil
+}
+
+// grow counts what a transaction has become beyond what is usual; false if that is too much.
+func (i *inflater) grow(size, usual int64) bool {
+	more := max(0, size-usual)
+	fits := more <= inflateMore-i.used
+	i.used = min(i.used+more, inflateMore)
+	return fits
+}
+
+// input returns what reads a transaction of the call in JSON. The caller calls end when it has.
+func (a *API) input(v *state.View, i *inflater) (c *abi.Contents, end func()) {
+	begin, size := time.Now(), int64(0)
+	c = a.contents(v)
+	c.Admit = i.admit
+	c.Encoded = func(bytes int) error {
+		before := size
+		size += int64(bytes)
+		if !i.grow(size, max(before, inflateEach)) {
+			return exception.New(exception.PackedTransactionType, "the data of the actions are too long")
+		}
+		if i.took+time.Since(begin) > encodeTime {
+			return exception.New(exception.ABISerializationDeadline, "serialization time limit ${t}us exceeded",
+				"t", encodeTime.Microseconds())
+		}
+		return nil
+	}
+	return c, func() { i.took += time.Since(begin) }
 }
 
 // readPacked reads a packed transaction, whose actions may be in the form of their
@@ -40,8 +72,8 @@ func (a *API) readPacked(v variant.Value, i *inflater) (*types.PackedTransaction
 		return nil, err
 	}
 	defer view.Close()
-	c := a.contents(view)
-	c.Admit = i.admit
+	c, end := a.input(view, i)
+	defer end()
 	p, err := c.PackedTransaction(v)
 	if err != nil {
 		return nil, unread(err, exception.PackedTransactionType, "Invalid packed transaction")
@@ -357,7 +389,8 @@ func (q transactions) getRequiredKeys(b []byte) ([]byte, error) {
 		return b, err
 	}
 	defer v.Close()
-	t, err := q.api.contents(v).Transaction(trx)
+	c, _ := q.api.input(v, new(inflater))
+	t, err := c.Transaction(trx)
 	if err != nil {
 		return b, unread(err, exception.TransactionType, "Invalid transaction")
 	}
