@@ -15,8 +15,8 @@ import (
 // codecs keeps the ABIs of accounts, made ready to convert. An entry is good for as
 // long as the account's ABI has the same bytes.
 type codecs struct {
-	entries sync.Map // types.Name -> *codecEntry
-	count   atomic.Int64
+	entries sync.Map     // types.Name -> *codecEntry
+	bytes   atomic.Int64 // as entries count
 }
 
 // codecEntry is an account's ABI.
@@ -96,22 +96,24 @@ func (c *codecs) find(n types.Name) (*codecEntry, bool) {
 }
 
 func (c *codecs) store(n types.Name, e *codecEntry) {
-	if _, loaded := c.entries.Swap(n, e); loaded {
-		return
+	more := e.counts()
+	if old, loaded := c.entries.Swap(n, e); loaded {
+		more -= old.(*codecEntry).counts() //nolint:forcetypeassert // there are no others
 	}
-	if c.count.Add(1) <= maxCodecs {
+	if c.bytes.Add(more) <= maxCodecs {
 		return
 	}
 	// Any half of them: what is used comes back at its next use.
-	drop := maxCodecs / 2
 	c.entries.Range(func(k, _ any) bool {
-		if _, had := c.entries.LoadAndDelete(k); had {
-			c.count.Add(-1)
-			drop--
+		if e, had := c.entries.LoadAndDelete(k); had {
+			c.bytes.Add(-e.(*codecEntry).counts()) //nolint:forcetypeassert // there are no others
 		}
-		return drop > 0
+		return c.bytes.Load() > maxCodecs/2
 	})
 }
+
+// counts is how many bytes of an ABI the entry counts for.
+func (e *codecEntry) counts() int64 { return codecEach + int64(len(e.raw)) }
 
 // contents returns what converts transactions and traces with the ABIs of a view's
 // accounts. ABIs that are wrong count as none.

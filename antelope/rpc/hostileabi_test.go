@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -104,5 +105,36 @@ func TestWhatRowsBecomeByTheirABIIsBounded(t *testing.T) {
 			http.StatusInternalServerError, "abi_serialization_deadline_exception")
 	}); grown > 128<<20 {
 		t.Errorf("the answer took %d MiB", grown>>20)
+	}
+}
+
+// The ABIs that are kept take a bounded amount of memory, however large contracts make theirs.
+func TestABIsThatAreKeptTakeBoundedMemory(t *testing.T) {
+	large := abi.Def{Version: "eosio::abi/1.1"}
+	for i := range 20_000 {
+		large.Structs = append(large.Structs, abi.StructDef{Name: fmt.Sprintf("%x", i), Fields: fieldsOf(1, "name")})
+	}
+	packed := large.Append(nil)
+	name := func(i int) string { return types.Name(uint64(i+1) << 40).String() }
+	n := newNode(t, func(s *state.State) {
+		for i := range 60 {
+			filler{t, s}.contract(name(i), packed)
+		}
+	})
+	n.start(nodeoshttp.Options{})
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for i := range 60 {
+		n.contains("/v1/chain/get_currency_balance", `{"code":"`+name(i)+`","account":"a"}`, http.StatusInternalServerError,
+			"Table accounts is not specified")
+	}
+	if grown := int64(heap()) - int64(before); grown > 256<<20 {
+		t.Errorf("%d MiB are kept of ABIs of %d bytes", grown>>20, len(packed))
 	}
 }

@@ -33,5 +33,8 @@ const (
 	abiAgain = time.Second           // until an ABI is read again that took too long
 	// steps of a conversion between looks at the time: a look costs more than a step
 	checksPerLook = 1024
-	maxCodecs     = 4096 // accounts whose ABIs are kept, for all clients; above it half of them go
+	// bytes of ABIs that are kept, for all clients; above it half of them go. One that is ready to convert takes some
+	// twenty-five times its bytes.
+	maxCodecs = 8 << 20
+	codecEach = 2 << 10 // bytes that each counts for beside its own
 )
