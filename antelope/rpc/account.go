@@ -315,10 +315,10 @@ func linksOf(v *state.View, n types.Name) (l links, err error) {
 // append appends the list of what is linked to a permission.
 func (l links) append(b []byte, permission types.Name) object {
 	o := object(append(b, '['))
-	for i := range l {
-		if l[i].Required != permission {
-			continue
-		}
+	first, _ := slices.BinarySearchFunc(l, permission, func(p state.PermissionLink, n types.Name) int {
+		return cmp.Compare(p.Required, n)
+	})
+	for i := first; i < len(l) && l[i].Required == permission; i++ {
 		if o[len(o)-1] != '[' {
 			o = append(o, ',')
 		}

@@ -138,3 +138,26 @@ func TestABIsThatAreKeptTakeBoundedMemory(t *testing.T) {
 		t.Errorf("%d MiB are kept of ABIs of %d bytes", grown>>20, len(packed))
 	}
 }
+
+// An account with very many permissions and links is told about in the time that its answer takes.
+func TestManyPermissionsAndLinksAreMatchedAtOnce(t *testing.T) {
+	const count = 60_000
+	n := newNode(t, func(s *state.State) {
+		fillAccounts(t, s)
+		for i := range types.Name(count) {
+			k := state.PermissionKey{Owner: types.N("alice"), Name: (i + 1) << 24}
+			_, err := s.Permissions.Create(k, state.Permission{Key: k, Parent: types.N("active")})
+			must(t, err)
+			l := state.LinkKey{Account: types.N("alice"), Code: (i + 1) << 24}
+			_, err = s.Links.Create(l, state.PermissionLink{Key: l, Required: k.Name})
+			must(t, err)
+		}
+	})
+	n.start(nodeoshttp.Options{})
+	start := time.Now()
+	code, answer := n.ask("/v1/chain/get_account", `{"account_name":"alice"}`)
+	got, took := strings.Count(answer, `"linked_actions":[{`), time.Since(start)
+	if code != http.StatusOK || got != count+1 || took > 2*time.Second {
+		t.Errorf("%d: %d permissions with links after %v", code, got, took)
+	}
+}
