@@ -13,6 +13,10 @@ type Contents struct {
 	// missing or wrong; their data are shown as hex then.
 	Resolve func(account types.Name) *Codec
 
+	// Wrong, unless nil, says what is wrong with the ABI of an account that Resolve has nothing for; nil if
+	// it has none. Data that come as an object cannot be taken then.
+	Wrong func(account types.Name) error
+
 	// ActionBudget, unless nil, starts the budget of one action's data. Data that
 	// take more are shown as hex.
 	ActionBudget func() Budget

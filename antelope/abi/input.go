@@ -56,6 +56,9 @@ func (c *Contents) data(a *types.Action, v variant.Value) (data []byte, empty bo
 		return data, len(data) == 0, err
 	case variant.Object:
 		codec := c.codec(a.Account)
+		if codec == nil && c.Wrong != nil {
+			return nil, false, c.Wrong(a.Account)
+		}
 		if codec == nil {
 			return nil, false, nil
 		}

@@ -49,6 +49,16 @@ func (a *API) input(v *state.View, i *inflater) (c *abi.Contents, end func()) {
 	begin, size := time.Now(), int64(0)
 	c = a.contents(v)
 	c.Admit = i.admit
+	c.Wrong = func(n types.Name) error {
+		if account, err := v.Accounts.Get(n); err != nil || account == nil {
+			return err
+		}
+		e, err := a.abiOf(v, n)
+		if err == nil && e.def != nil {
+			err = e.err
+		}
+		return err
+	}
 	c.Encoded = func(bytes int) error {
 		before := size
 		size += int64(bytes)
