@@ -66,7 +66,8 @@ func (q accounts) getCode(b []byte) ([]byte, error) {
 	const what = "unable to retrieve account code"
 	return q.ofAccount(b, n, what, func(v *state.View, a *account, o object) (object, error) {
 		if !asWasm {
-			return o, exception.New(exception.UnsupportedFeature, "Returning WAST from get_code is no longer supported")
+			return o, exception.New(exception.UnsupportedFeature,
+				"Returning WAST from get_code is no longer supported").With(what)
 		}
 		code, err := a.code(v)
 		if err != nil {

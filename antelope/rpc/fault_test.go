@@ -179,6 +179,14 @@ func TestDetailsAreMoreWhenTheyAreVerbose(t *testing.T) {
 	}
 }
 
+func TestAnExceptionOfTheChainIsNotedWhereAnAccountIsLookedUp(t *testing.T) {
+	n := newNode(t, nil)
+	n.config.Verbose = true
+	n.start(nodeoshttp.Options{})
+	n.contains("/v1/chain/get_code", `{"account_name":"eosio","code_as_wasm":false}`, 500,
+		`{"message":"unable to retrieve account code","file":"account.go"`)
+}
+
 func TestDetailsAreLimited(t *testing.T) {
 	n := newNode(t, nil)
 	n.config.Verbose = true
