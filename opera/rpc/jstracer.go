@@ -25,7 +25,7 @@ var errTraceTime = errors.New("execution timeout")
 var errProgram = errors.New("tracers in JavaScript are run for local clients and trusted addresses only")
 
 // newNamed returns the tracer of a name, or of a program in JavaScript, whose code ends with the
-// context wherever it is.
+// context wherever it is. One that is several others copies at most so often.
 //
 // go-ethereum's package runs such a program while it makes the tracer, and only a tracer that is made
 // can be stopped. So it gets a program of ours, which runs nothing: the client's is run when the
@@ -33,7 +33,7 @@ var errProgram = errors.New("tracers in JavaScript are run for local clients and
 // tracer, with no other function than the one that is asked for a result, runs it to see. What is
 // wrong with the client's program is told there, as it is without us.
 func (s *Service) newNamed(
-	ctx context.Context, name string, about *tracers.Context, config json.RawMessage, v *view,
+	ctx context.Context, name string, about *tracers.Context, config json.RawMessage, v *view, most int,
 ) (t *named, err error) {
 	defer func() { // go-ethereum's package panics for programs that make nothing
 		if p := recover(); p != nil {
@@ -41,7 +41,7 @@ func (s *Service) newNamed(
 		}
 	}()
 	if name == several {
-		return s.newSeveral(ctx, about, config, v)
+		return s.newSeveral(ctx, about, config, v, most)
 	}
 	if !tracers.DefaultDirectory.IsJS(name) || plainName.MatchString(name) {
 		return newNative(name, about, config, v)

@@ -82,7 +82,7 @@ func TestProgramsOfTracersAreRunAsTheyAre(t *testing.T) {
 				}
 				return string(text), ""
 			}
-			here, err := w.service.newNamed(t.Context(), program, new(tracers.Context), config, v)
+			here, err := w.service.newNamed(t.Context(), program, new(tracers.Context), config, v, maxCopies)
 			if err != nil {
 				here = &named{}
 			}

@@ -144,7 +144,7 @@ func (s *Service) newTracer(
 		l := logger.NewStructLogger(&config)
 		t.Tracer = &tracers.Tracer{Hooks: l.Hooks(), GetResult: l.GetResult, Stop: l.Stop}
 	} else {
-		of, err := s.newNamed(ctx, *c.Tracer, about, c.TracerConfig, v)
+		of, err := s.newNamed(ctx, *c.Tracer, about, c.TracerConfig, v, maxCopies)
 		if err != nil {
 			cancel()
 			return nil, nil, err

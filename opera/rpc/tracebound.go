@@ -47,10 +47,15 @@ type named struct {
 }
 
 // newSeveral returns the tracer that is several others, as go-ethereum's package does; but each is
-// made as if it were alone, and can be stopped.
+// made as if it were alone, and can be stopped. It copies at most so often: that is looked at before what the
+// others are made of is read, because each of those that are within another holds that of all within it.
 func (s *Service) newSeveral(
-	ctx context.Context, about *tracers.Context, config json.RawMessage, v *view,
+	ctx context.Context, about *tracers.Context, config json.RawMessage, v *view, most int,
 ) (*named, error) {
+	tooMany := fmt.Errorf("%s takes %d tracers at most", several, maxCopies)
+	if most < 1 {
+		return nil, tooMany
+	}
 	of := map[string]json.RawMessage{}
 	if len(config) > 0 {
 		if err := json.Unmarshal(config, &of); err != nil {
@@ -61,14 +66,14 @@ func (s *Service) newSeveral(
 	var names []string
 	var list []*tracers.Tracer
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		one, err := s.newNamed(ctx, name, about, of[name], v)
+		one, err := s.newNamed(ctx, name, about, of[name], v, most-all.copies)
 		if err != nil {
 			return nil, err
 		}
 		all.copies += one.copies
 		all.hashed, all.program = all.hashed || one.hashed, all.program || one.program
-		if all.copies > maxCopies {
-			return nil, fmt.Errorf("%s takes %d tracers at most", several, maxCopies)
+		if all.copies > most {
+			return nil, tooMany
 		}
 		names, list = append(names, name), append(list, one.Tracer)
 	}

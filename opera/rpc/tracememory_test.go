@@ -154,6 +154,27 @@ func TestTracersThatCannotBeStoppedEndWithTheirTime(t *testing.T) {
 		"latest", object{"tracer": several, "tracerConfig": nested}), "tracers at most")
 }
 
+// Tracers that are several others, each within the one before, are refused before what they are made
+// of is read: each would hold what all within it are made of, so that a request of a megabyte takes gigabytes.
+func TestTracersWithinTracersTakeNoMemory(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	c := dial(t, w)
+	const depth = 2000
+	within := `{"` + several + `":`
+	config := json.RawMessage(strings.Repeat(within, depth) + `"` + strings.Repeat("x", 100<<10) + `"` +
+		strings.Repeat("}", depth))
+	var any json.RawMessage
+	var err error
+	grew := heldAtMost(func() {
+		err = c.Call(&any, "debug_traceCall", object{"to": attacker}, "latest",
+			object{"tracer": several, "tracerConfig": config})
+	})
+	fails(t, err, "tracers at most")
+	if grew > 32<<20 {
+		t.Errorf("%d MiB are held for a request of %d KiB", grew>>20, len(config)>>10)
+	}
+}
+
 // A program that takes memory step by step is stopped. How much it has by then depends on how often
 // the watcher has a processor, so that is told and not judged.
 func TestProgramsThatTakeMemoryAreStopped(t *testing.T) {
