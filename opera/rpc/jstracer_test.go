@@ -37,7 +37,7 @@ func TestProgramsOfTracersEndWithTheirTime(t *testing.T) {
 		}
 	}
 	until(t, "all turns are given back", func() bool {
-		end, err := w.service.turns.Take(t.Context(), w.service.client(t.Context()))
+		end, err := w.service.pace.executing.Take(t.Context(), w.service.client(t.Context()))
 		if err == nil {
 			end()
 		}

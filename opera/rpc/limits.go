@@ -130,7 +130,10 @@ type Limits struct {
 	// Executions is how many requests are worked on at once that execute, search or trace; one
 	// for each processor, two at least. Each address has half of them.
 	Executions int
-	// Waiting is how many such requests wait for their turn; 4,096. Each address has a quarter, which is as
+	// Tellings is how many requests are answered at once that tell something of a block, which each of them holds in
+	// memory as a whole; two for each processor, four at least. Each address has half of them.
+	Tellings int
+	// Waiting is how many requests wait for a turn of either kind; 4,096. Each address has a quarter, which is as
 	// many as it may have connections.
 	Waiting int
 	// Trace is how many bytes of JSON a trace may have; 32 MiB.
@@ -189,6 +192,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Memory, 512<<20)
 	set(&l.Executions, max(2, runtime.GOMAXPROCS(0)))
 	set(&l.Waiting, 4096)
+	set(&l.Tellings, max(4, 2*runtime.GOMAXPROCS(0)))
 	set(&l.TraceBlocks, 100)
 	return l
 }

@@ -688,7 +688,7 @@ func TestUnfinishedFramesHoldABoundedAmount(t *testing.T) {
 // Light answers come while all turns are taken, and who waits too long is told so. Nobody gets a turn in this test.
 func TestLightAnswersDoNotWaitBehindOthers(t *testing.T) {
 	w := newWorld(t, recordedEvents, Options{Limits: Limits{Executions: 1, RequestTime: 300 * time.Millisecond}})
-	end, err := w.service.turns.Take(t.Context(), httpserver.Client{})
+	end, err := w.service.pace.executing.Take(t.Context(), httpserver.Client{})
 	if err != nil {
 		t.Fatal(err)
 	}

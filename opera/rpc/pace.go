@@ -10,14 +10,15 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"tarn/httpserver"
 )
 
-// light are the methods that are answered at once, whatever else is worked on: each reads a few
-// rows, or what is in memory. All others, and requests in batches, execute, search or tell much,
+// light are the methods that are answered whatever is executed or searched meanwhile: each reads a few
+// rows, a block, or what is in memory. All others, and requests in batches, execute, search or tell much,
 // and wait for their turn.
 func light(method string) bool {
 	space, name, _ := strings.Cut(method, "_")
@@ -45,37 +46,78 @@ var lightNames = map[string]bool{
 	"syncing": true, "uninstallFilter": true, "unsubscribe": true,
 }
 
-// lightBody tells whether a body is one request that is light.
-func lightBody(body []byte) bool {
+// tellingNames are those of the light methods that read a whole block, whose size is strangers' choice: each holds the
+// block, and what it tells of it, until it has told. They wait for turns of their own, never behind what executes.
+var tellingNames = map[string]bool{
+	"getBlockByHash": true, "getBlockByNumber": true, "getBlockTransactionCountByHash": true,
+	"getBlockTransactionCountByNumber": true, "getTransactionByBlockHashAndIndex": true,
+	"getTransactionByBlockNumberAndIndex": true, "getTransactionByHash": true, "getTransactionReceipt": true,
+}
+
+// pace is the turns that requests wait for.
+type pace struct {
+	executing, telling *httpserver.Turns
+	patience           time.Duration // with which a request waits
+}
+
+func newPace(l *Limits) pace {
+	return pace{
+		executing: httpserver.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting),
+		telling:   httpserver.NewTurns(l.Tellings, max(1, l.Tellings/2), l.Waiting),
+		patience:  l.RequestTime,
+	}
+}
+
+// turnsOf returns which turns a request waits for, nil if it waits for none.
+func (p *pace) turnsOf(method string) *httpserver.Turns {
+	if !light(method) {
+		return p.executing
+	}
+	if _, name, _ := strings.Cut(method, "_"); tellingNames[name] {
+		return p.telling
+	}
+	return nil
+}
+
+// turnsOfBody returns which turns a body waits for, nil if it waits for none: only one short request may.
+func (p *pace) turnsOfBody(body []byte) *httpserver.Turns {
 	var of struct{ Method string }
-	return len(body) <= lightBytes && json.Unmarshal(body, &of) == nil && light(of.Method)
+	if len(body) > lightBytes || json.Unmarshal(body, &of) != nil {
+		return p.executing
+	}
+	return p.turnsOf(of.Method)
 }
 
 // turn waits for a client's turn to have something executed, but no longer than a request may take.
 func (s *Service) turn(ctx context.Context, client httpserver.Client) (end func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.limits.RequestTime)
+	return s.pace.take(ctx, s.pace.executing, client)
+}
+
+// take waits for one of some turns, but no longer than a request may take. Nobody waits where there are none.
+func (p *pace) take(ctx context.Context, turns *httpserver.Turns, client httpserver.Client) (end func(), err error) {
+	if turns == nil {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	end, err = s.turns.Take(ctx, client)
+	end, err = turns.Take(ctx, client)
 	if err != nil {
 		return nil, &busy{fmt.Errorf("the node is busy: %w", err)}
 	}
 	return end, nil
 }
 
-// paceRequests lets requests of at most so many bytes wait for their turn that are not light, or long. Who sends
-// slowly, or takes an answer slowly, has no turn meanwhile.
+// paceRequests lets requests of at most so many bytes wait for their turn. Who sends slowly, or takes an answer slowly,
+// has no turn meanwhile.
 func (s *Service) paceRequests(next http.Handler, most int64) http.Handler {
 	return s.readWhole(next, most, func(w http.ResponseWriter, r *http.Request, client httpserver.Client, body []byte) {
-		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: func() {}}
-		if !lightBody(body) {
-			end, err := s.turn(r.Context(), client)
-			if err != nil {
-				refuse(w, body, err)
-				return
-			}
-			to.end = sync.OnceFunc(end)
-			defer to.end()
+		end, err := s.pace.take(r.Context(), s.pace.turnsOfBody(body), client)
+		if err != nil {
+			refuse(w, body, err)
+			return
 		}
+		to := &heldWriter{ResponseWriter: w, s: s, client: client, body: body, end: sync.OnceFunc(end)}
+		defer to.end()
 		next.ServeHTTP(to, r)
 	})
 }

@@ -210,17 +210,15 @@ func (q *quick) answer(
 	return append(answer, '}'), true
 }
 
-// work has a method answer, when it is the client's turn if the method is not light.
+// work has a method answer, when it is the client's turn if the method waits for one.
 func (q *quick) work(
 	ctx context.Context, client httpserver.Client, name string, method quickMethod, params [][]byte, out []byte,
 ) (answer []byte, err error, taken bool) {
-	if !light(name) {
-		end, err := q.s.turn(ctx, client)
-		if err != nil {
-			return nil, err, true
-		}
-		defer end()
+	end, err := q.s.pace.take(ctx, q.s.pace.turnsOf(name), client)
+	if err != nil {
+		return nil, err, true
 	}
+	defer end()
 	return method(ctx, params, out)
 }
 

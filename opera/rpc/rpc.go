@@ -154,7 +154,8 @@ type Service struct {
 	nonces   locks
 
 	memory, filterPlaces, subscriptions *httpserver.Shares
-	turns, olderTurns                   *httpserver.Turns
+	pace                                pace
+	olderTurns                          *httpserver.Turns
 	sockets                             sync.Map // of *socket, by the name of a connection of WebSocket
 }
 
@@ -183,7 +184,7 @@ func New(o Options) *Service {
 	s.filterPlaces = httpserver.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))
 	s.subscriptions = httpserver.NewShares(int64(l.Subscriptions), int64(max(1, l.Subscriptions/shareOfPlaces)))
 	s.olderTurns = httpserver.NewTurns(olderAtOnce, olderEach, l.Waiting)
-	s.turns = httpserver.NewTurns(l.Executions, max(1, l.Executions/2), l.Waiting)
+	s.pace = newPace(l)
 	s.filters = &installed{s: s, filters: map[rpc.ID]*filter{}}
 	s.hub = newHub(s)
 	s.latest = newLatest(o.Chain, s.hub.tellBlocks)
