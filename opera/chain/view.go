@@ -157,7 +157,7 @@ func (v *View) complete(number inter.BlockNumber, e *blocklog.Block) (*Block, er
 	return b, b.derive(h)
 }
 
-// Header returns what transactions of a block see of it, nil if there is none.
+// Header returns what transactions of a block see of it, nil if there is none. One goroutine at a time may use it.
 func (v *View) Header(number inter.BlockNumber) (*evm.Header, error) {
 	b, err := v.entry(number)
 	if err != nil || b == nil {
@@ -167,7 +167,7 @@ func (v *View) Header(number inter.BlockNumber) (*evm.Header, error) {
 }
 
 func (v *View) header(number inter.BlockNumber, e *blocklog.Block) (*evm.Header, error) {
-	h := &evm.Header{Number: number, Time: e.Time, ID: e.ID, Config: v.shown.config, BlockID: v.BlockID}
+	h := &evm.Header{Number: number, Time: e.Time, ID: e.ID, Config: v.shown.config, BlockID: BlockIDs(v)}
 	fee, ok := v.chain.fees.get(e.ID.Epoch())
 	if ok {
 		h.BaseFee = fee
@@ -195,6 +195,20 @@ func (v *View) BlockID(number inter.BlockNumber) inter.EventID {
 		return inter.EventID{}
 	}
 	return b.ID
+}
+
+// BlockIDs returns what tells ids as a view's BlockID does, and reads each block once: a contract asks for next to no
+// gas. One goroutine at a time may call it, and for the 256 blocks that BLOCKHASH knows.
+func BlockIDs(v *View) func(inter.BlockNumber) inter.EventID {
+	ids := map[inter.BlockNumber]inter.EventID{}
+	return func(number inter.BlockNumber) inter.EventID {
+		id, ok := ids[number]
+		if !ok {
+			id = v.BlockID(number)
+			ids[number] = id
+		}
+		return id
+	}
 }
 
 // Root waits for the root of the state after a block, and returns it.

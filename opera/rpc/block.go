@@ -105,7 +105,7 @@ func (v *view) header(n inter.BlockNumber) (*evm.Header, error) {
 		return v.Header(n)
 	}
 	return &evm.Header{Number: n, Time: b.Time, ID: b.ID, Config: v.Config(), BaseFee: b.BaseFee,
-		BlockID: v.BlockID}, nil
+		BlockID: chain.BlockIDs(v.View)}, nil
 }
 
 // stateAt returns the state after a block, to read from and to change.
