@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/json"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"tarn/internal/racedetector"
 )
 
 // me is the validator of a fakenet of one, who has money.
@@ -232,5 +235,28 @@ func TestPendingTransactionsMayBeWhole(t *testing.T) {
 			t.Errorf("%v: nothing is told", whole)
 		}
 		sub.Unsubscribe()
+	}
+}
+
+// A transaction that comes is made a text once, however many subscribers have it whole.
+func TestAWholePendingTransactionIsToldOnceForAll(t *testing.T) {
+	racedetector.SkipMeasure(t)
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx := types.MustSignNewTx(key, types.HomesteadSigner{}, &types.LegacyTx{Gas: 21_000, GasPrice: price,
+		Data: make([]byte, 100<<10)})
+	w := newWorld(t, recordedEvents, Options{Pool: onePool{tx: tx}})
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 1000 {
+		if text, err := w.service.pendingText(tx.Hash()); err != nil || len(text) < 200<<10 {
+			t.Fatal(len(text), err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 16<<20 {
+		t.Errorf("a thousand subscribers take %d MiB for a transaction of 100 KiB", bytes>>20)
 	}
 }

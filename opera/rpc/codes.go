@@ -18,6 +18,12 @@ func newCodes(bytes int) *codes {
 	return lru.NewSizeConstrainedCacheWithKeySize[common.Hash, []byte](uint64(bytes), each)
 }
 
+// pendingTexts is remembered transactions as JSON, by their hashes.
+type pendingTexts = lru.SizeConstrainedCache[common.Hash, []byte]
+
+// newPendingTexts returns a memory of so many bytes, of which each text takes some for its entry.
+func newPendingTexts(bytes int64) *pendingTexts { return newCodes(int(bytes)) }
+
 // coded is a state whose code is remembered: calls ask for the same again and again, and the
 // store's is copied each time. Nobody changes the code.
 type coded struct {

@@ -146,12 +146,14 @@ type Service struct {
 	blocks   *blockCache
 	analyses *evm.Analyses
 	codes    *codes
-	hashers  hashers
-	hub      *hub
-	filters  *installed
-	latest   *latest
-	profiles debugProfiles
-	nonces   locks
+	// pendingTexts are transactions that wait, as subscribers get them.
+	pendingTexts *pendingTexts
+	hashers      hashers
+	hub          *hub
+	filters      *installed
+	latest       *latest
+	profiles     debugProfiles
+	nonces       locks
 
 	memory, filterPlaces, subscriptions *httpserver.Shares
 	pace                                pace
@@ -179,6 +181,7 @@ func New(o Options) *Service {
 	s := &Service{options: o, limits: o.Limits.withDefaults(), hashers: newHashers(), profiles: newProfiles()}
 	l := &s.limits
 	s.blocks, s.codes = newBlockCache(l.CachedBytes), newCodes(l.CodeBytes)
+	s.pendingTexts = newPendingTexts(l.KeptTold)
 	s.analyses = evm.NewAnalyses(l.AnalysisBytes)
 	s.memory = httpserver.NewShares(l.Memory, httpserver.ShareOf(l.Memory))
 	s.filterPlaces = httpserver.NewShares(int64(l.Filters), int64(max(1, l.Filters/shareOfPlaces)))

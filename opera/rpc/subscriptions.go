@@ -135,19 +135,15 @@ func (e ethFilters) NewHeads(ctx context.Context) (*rpc.Subscription, error) {
 // NewPendingTransactions tells the hashes of transactions that come into the pool, or, if so much
 // is wanted, the transactions that are still there.
 func (e ethFilters) NewPendingTransactions(ctx context.Context, whole *bool) (*rpc.Subscription, error) {
+	textOf := func(hash common.Hash) (json.RawMessage, error) { return json.Marshal(hash) }
+	if whole != nil && *whole {
+		textOf = e.s.pendingText
+	}
 	return e.s.subscribe(ctx,
 		&hearing{of: e.s.hub.pending, tell: func(_ context.Context, of any, send func(json.RawMessage) error) error {
 			for _, hash := range of.([]common.Hash) {
-				var what any = hash
-				if whole != nil && *whole {
-					tx := e.s.options.Pool.Get(hash)
-					if tx == nil {
-						continue
-					}
-					what = pendingJSON(tx)
-				}
-				text, err := json.Marshal(what)
-				if err == nil {
+				text, err := textOf(hash)
+				if err == nil && text != nil {
 					err = send(text)
 				}
 				if err != nil {
@@ -156,6 +152,23 @@ func (e ethFilters) NewPendingTransactions(ctx context.Context, whole *bool) (*r
 			}
 			return nil
 		}})
+}
+
+// pendingText is a transaction that waits as JSON, nil if there is none. The texts of the last ones are remembered, so
+// that each is made once, however many hear it.
+func (s *Service) pendingText(hash common.Hash) (json.RawMessage, error) {
+	tx := s.options.Pool.Get(hash)
+	if tx == nil {
+		return nil, nil
+	}
+	if text, ok := s.pendingTexts.Get(hash); ok {
+		return text, nil
+	}
+	text, err := json.Marshal(pendingJSON(tx))
+	if err == nil {
+		s.pendingTexts.Add(hash, text)
+	}
+	return text, err
 }
 
 func (e ethFilters) Logs(ctx context.Context, c Criteria) (*rpc.Subscription, error) {
