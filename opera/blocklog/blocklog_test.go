@@ -2,16 +2,20 @@ package blocklog
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/big"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"tarn/internal/racedetector"
 	"tarn/opera/inter"
 	"tarn/store/vfs/memfs"
 )
@@ -235,5 +239,65 @@ func TestASearchEndsWithItsContext(t *testing.T) {
 	cancel()
 	if err := l.Logging(ctx, &Query{To: 1}, func(inter.BlockNumber) bool { return true }); err == nil {
 		t.Error("it goes on")
+	}
+}
+
+// Topics that are named again, or others that have the same key, are looked for once, and what many keys find of the same
+// blocks takes no memory for each of them.
+func TestAThousandTopicsOfTheSameBlocksTakeNoMemory(t *testing.T) {
+	racedetector.SkipMeasure(t)
+	const blocks, named = 4000, 1000
+	topics := func(salt byte) (list []common.Hash) { // of one key, and of as many as there are salts
+		for i := range named {
+			var topic common.Hash
+			binary.BigEndian.PutUint32(topic[:], uint32(i))
+			binary.BigEndian.PutUint32(topic[8:], uint32(i))
+			topic[7] = salt
+			list = append(list, topic)
+		}
+		return list
+	}
+	several := topics(0)
+	for i := range several {
+		several[i] = topics(byte(i % 100))[0]
+	}
+	l, err := Open(Options{FS: memfs.New(), Dir: "/blocks"})
+	must(t, err)
+	all := &Block{Receipts: []*types.ReceiptForStorage{{Logs: []*types.Log{}}}}
+	for salt := range 100 {
+		all.Receipts[0].Logs = append(all.Receipts[0].Logs, &types.Log{Topics: topics(byte(salt))[:1]})
+	}
+	for n := range inter.BlockNumber(blocks) {
+		must(t, l.Append(n, all))
+	}
+	for what, list := range map[string][]common.Hash{"one key": topics(0), "a hundred keys": several} {
+		var before, after runtime.MemStats
+		found := 0
+		runtime.ReadMemStats(&before)
+		must(t, l.Logging(t.Context(), &Query{To: blocks, Topics: [][]common.Hash{list}}, func(inter.BlockNumber) bool {
+			found++
+			return true
+		}))
+		runtime.ReadMemStats(&after)
+		took := after.TotalAlloc - before.TotalAlloc
+		t.Logf("%s: %d KiB", what, took>>10)
+		if found != blocks || took > 4<<20 {
+			t.Errorf("%s: %d blocks are found, with %d KiB", what, found, took>>10)
+		}
+	}
+	must(t, l.Close())
+}
+
+// A search looks for no further key when its time is over.
+func TestASearchForManyKeysEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	_, err := ofEach(ctx, [][][]byte{{{1}, {2}, {3}}}, inter.BlockNumber(0), func([]byte, func(inter.BlockNumber)) error {
+		asked++
+		cancel()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || asked != 1 {
+		t.Errorf("%d keys are looked for: %v", asked, err)
 	}
 }

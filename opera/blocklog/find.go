@@ -1,11 +1,12 @@
 package blocklog
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -137,14 +138,18 @@ func (q *Query) Wants(l *types.Log) bool {
 	return true
 }
 
-// keys are the keys of which a block must have one of each group.
+// keys are the keys of which a block must have one of each group, each once: others may share it, or be named again.
 func (q *Query) keys() (groups [][][]byte) {
+	once := func(group [][]byte) [][]byte {
+		slices.SortFunc(group, bytes.Compare)
+		return slices.CompactFunc(group, bytes.Equal)
+	}
 	var group [][]byte
 	for _, a := range q.Addresses {
 		group = append(group, key(kindAddress, a[:]))
 	}
 	if len(group) != 0 {
-		groups = append(groups, group)
+		groups = append(groups, once(group))
 	}
 	for i, topics := range q.Topics[:min(maxTopics, len(q.Topics))] {
 		group = nil
@@ -152,7 +157,7 @@ func (q *Query) keys() (groups [][][]byte) {
 			group = append(group, topicKey(i, topic))
 		}
 		if len(group) != 0 {
-			groups = append(groups, group)
+			groups = append(groups, once(group))
 		}
 	}
 	return groups
@@ -184,7 +189,7 @@ func (l *Log) Logging(ctx context.Context, q *Query, each func(inter.BlockNumber
 		}
 		for ; more && err == nil && from < end; from += window {
 			if err = ctx.Err(); err == nil {
-				more, err = l.loggingIn(groups, from, min(end, from+window), each)
+				more, err = l.loggingIn(ctx, groups, from, min(end, from+window), each)
 			}
 		}
 		if err != nil || !more {
@@ -234,7 +239,7 @@ func (l *Log) recordsIn(
 		}
 		return found, nil
 	}
-	return ofEach(groups, func(key []byte, add func(inter.BlockNumber)) error {
+	return ofEach(ctx, groups, from, func(key []byte, add func(inter.BlockNumber)) error {
 		_, err := l.recordNumbers(inWindow(key, from), func(n inter.BlockNumber, _ []byte) bool {
 			if from <= n && n <= to {
 				add(n)
@@ -247,7 +252,7 @@ func (l *Log) recordsIn(
 
 // loggingIn looks over the blocks from one to another, that one excluded, all of one part.
 func (l *Log) loggingIn(
-	groups [][][]byte, from, end inter.BlockNumber, each func(inter.BlockNumber) bool,
+	ctx context.Context, groups [][][]byte, from, end inter.BlockNumber, each func(inter.BlockNumber) bool,
 ) (bool, error) {
 	if len(groups) == 0 {
 		for ; from < end; from++ {
@@ -259,7 +264,7 @@ func (l *Log) loggingIn(
 	}
 	p, first := l.place(from)
 	_, last := l.place(end - 1)
-	found, err := ofEach(groups, func(key []byte, add func(uint64)) error {
+	found, err := ofEach(ctx, groups, min(first, last), func(key []byte, add func(uint64)) error {
 		return p.index.FindIn(key, min(first, last), max(first, last), func(entry uint64, _ []byte) bool {
 			add(entry)
 			return true
@@ -279,25 +284,40 @@ func (l *Log) loggingIn(
 	return true, nil
 }
 
-// ofEach returns the numbers that have one key of each group, ascending; find adds those that have
-// a key.
-func ofEach[N cmp.Ordered](groups [][][]byte, find func(key []byte, add func(N)) error) (found []N, err error) {
+// ofEach returns the numbers that have one key of each group, ascending, of the window that begins with base; find adds
+// those that have a key. However many keys have a number, it takes no more memory than if one had.
+func ofEach[N ~uint64](
+	ctx context.Context, groups [][][]byte, base N, find func(key []byte, add func(N)) error,
+) (found []N, err error) {
+	var all, of [window / 64]uint64
 	for i, group := range groups {
-		var of []N
+		clear(of[:])
 		for _, key := range group {
-			if err := find(key, func(n N) { of = append(of, n) }); err != nil {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if err := find(key, func(n N) {
+				if at := n - base; at < window {
+					of[at/64] |= 1 << (at % 64)
+				}
+			}); err != nil {
 				return nil, err
 			}
 		}
-		slices.Sort(of)
-		if of = slices.Compact(of); i > 0 {
-			of = slices.DeleteFunc(of, func(n N) bool {
-				_, also := slices.BinarySearch(found, n)
-				return !also
-			})
+		none := true
+		for at := range of {
+			if i > 0 {
+				of[at] &= all[at]
+			}
+			none = none && of[at] == 0
 		}
-		if found = of; len(found) == 0 {
-			break
+		if all = of; none {
+			return nil, nil
+		}
+	}
+	for at, word := range all {
+		for ; word != 0; word &= word - 1 {
+			found = append(found, base+N(64*at+bits.TrailingZeros64(word)))
 		}
 	}
 	return found, nil
