@@ -131,7 +131,7 @@ type Limits struct {
 	// for each processor, two at least. Each address has half of them.
 	Executions int
 	// Tellings is how many requests are answered at once that tell something of a block, which each of them holds in
-	// memory as a whole; two for each processor, four at least. Each address has half of them.
+	// memory as a whole; four for each processor, eight at least: some of them wait for a disk. Each address has half.
 	Tellings int
 	// Waiting is how many requests wait for a turn of either kind; 4,096. Each address has a quarter, which is as
 	// many as it may have connections.
@@ -192,7 +192,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Memory, 512<<20)
 	set(&l.Executions, max(2, runtime.GOMAXPROCS(0)))
 	set(&l.Waiting, 4096)
-	set(&l.Tellings, max(4, 2*runtime.GOMAXPROCS(0)))
+	set(&l.Tellings, max(8, 4*runtime.GOMAXPROCS(0)))
 	set(&l.TraceBlocks, 100)
 	return l
 }
