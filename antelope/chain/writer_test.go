@@ -227,6 +227,48 @@ func TestWhatABlockUnpacksToAheadIsBounded(t *testing.T) {
 	}
 }
 
+// Pieces without content take room in memory, which a list of them has besides its bytes. So a block whose transactions
+// have a million of them each, compressed or not, is not unpacked before it is executed, but for its share.
+func TestEmptyPiecesTakeRoomAsABlockIsUnpackedAhead(t *testing.T) {
+	m := maker(t)
+	const count, pieces = 40, 1_000_000
+	data := make([][]byte, pieces)
+	extensions := make(types.Extensions, pieces/4)
+	actions := make([]types.Action, pieces/20)
+	for name, x := range map[string]struct {
+		trx  types.Transaction
+		data [][]byte
+		with types.Compression
+	}{
+		"context-free data":             {types.Transaction{}, data, types.CompressionZlib},
+		"context-free data as they are": {types.Transaction{}, data, types.CompressionNone},
+		"extensions":                    {types.Transaction{Extensions: extensions}, nil, types.CompressionZlib},
+		"actions":                       {types.Transaction{Actions: actions}, nil, types.CompressionZlib},
+	} {
+		packed, err := types.Pack(&x.trx, nil, x.data, x.with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &types.SignedBlock{Transactions: make([]types.TransactionReceipt, count)}
+		for i := range b.Transactions {
+			b.Transactions[i].Packed = packed
+		}
+		list, err := m.Chain.UnpackBlock(b, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, c := range list {
+			if c != nil {
+				n++
+			}
+		}
+		if n == 0 || n > count/2 {
+			t.Errorf("%s: %d of %d transactions are unpacked", name, n, count)
+		}
+	}
+}
+
 // A transaction that is left to its execution and does not decode makes the block bad. It says nothing of the node.
 func TestABlockWhoseTransactionDoesNotDecodeIsRefusedWhenItIsApplied(t *testing.T) {
 	m, follower := maker(t), maker(t)

@@ -124,10 +124,11 @@ func Unpack(b *types.SignedBlock) ([]*Candidate, error) {
 	return list, nil
 }
 
-// ahead is how many bytes the compressed transactions of a block may still unpack to before the block is executed.
-// A kilobyte can inflate to a megabyte, and a node has the transactions of many blocks unpacked while it catches up;
-// so each block may take some times the bytes that it has itself. The transactions beyond are unpacked one after the
-// other when they are executed. Any goroutine may use it.
+// ahead is how many bytes the transactions of a block that may grow much may still unpack to before the block is
+// executed: those that are compressed, and those with context-free data, a piece of which may be a byte. A kilobyte can
+// inflate to a megabyte, that to twenty-four of empty pieces, and a node has the transactions of many blocks unpacked
+// while it catches up; so each block may take some times the bytes that it has itself. The transactions beyond are
+// unpacked one after the other when they are executed. Any goroutine may use it.
 type ahead struct{ left atomic.Int64 }
 
 const (
@@ -146,19 +147,28 @@ func newAhead(b *types.SignedBlock) *ahead {
 	return a
 }
 
-// unpack returns nil for no transaction, and for a compressed one if there is no room left.
+// unpack returns nil for no transaction, and for one that may grow much if there is no room left.
 func (a *ahead) unpack(p *types.PackedTransaction) (*Candidate, error) {
-	compressed := p != nil && p.Compression != types.CompressionNone
-	if p == nil || compressed && a.left.Load() <= 0 {
+	grows := p != nil && (p.Compression != types.CompressionNone || len(p.PackedContextFreeData) > 0)
+	if p == nil || grows && a.left.Load() <= 0 {
 		return nil, nil
 	}
 	x, err := NewCandidate(p, Input)
-	if err == nil && compressed {
-		size := len(x.Raw)
-		for _, b := range x.CFD {
-			size += len(b)
-		}
-		a.left.Add(-int64(size))
+	if err == nil && grows {
+		a.left.Add(-x.unpackedSize())
 	}
 	return x, err
+}
+
+// unpackedSize is about how many bytes the transaction takes that its packed form does not have.
+func (x *Candidate) unpackedSize() int64 {
+	const action, extension, piece = 64, 32, 24 // bytes of each in memory, besides its data
+	size := action*(len(x.Trx.ContextFreeActions)+len(x.Trx.Actions)) + extension*len(x.Trx.Extensions)
+	if x.Packed.Compression != types.CompressionNone {
+		size += len(x.Raw)
+	}
+	for _, b := range x.CFD {
+		size += piece + len(b)
+	}
+	return int64(size)
 }
