@@ -103,11 +103,21 @@ func transactionRoot(prev *consensus.HeaderState, digests []types.Checksum256) t
 // or after the header is checked.
 func (e *examiner) UnpackBlock(
 	b *types.SignedBlock, known func(id types.Checksum256) *execute.Candidate,
-) ([]*execute.Candidate, error) {
+) (list []*execute.Candidate, err error) {
 	if e.trusts(b.Producer) {
-		return execute.Unpack(b)
+		list, err = execute.Unpack(b)
+	} else {
+		list, err = e.keys.Unpack(b, known, max(1, e.opt.Threads))
 	}
-	return e.keys.Unpack(b, known, max(1, e.opt.Threads))
+	return list, undecoded(err)
+}
+
+// undecoded is an error of unpacking a transaction of a block, as one of the block: it is not the node's fault.
+func undecoded(err error) error {
+	if err != nil && exception.Of(err) == nil {
+		return exception.Wrap(exception.BlockValidate, err, "unpack a transaction of the block")
+	}
+	return err
 }
 
 // checkpoint refuses a block that is not the one of its number that the operator

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"tarn/antelope/consensus"
-	"tarn/antelope/exception"
 	"tarn/antelope/execute"
 )
 
@@ -24,9 +23,7 @@ func (p *Prepared) candidate(c *Chain, i int) (*execute.Candidate, error) {
 		}
 	}
 	x, err := execute.NewCandidate(p.State.Block.Transactions[i].Packed, execute.Input)
-	if err != nil && exception.Of(err) == nil {
-		err = exception.Wrap(exception.BlockValidate, err, "unpack a transaction of the block") // not the node's fault
-	}
+	err = undecoded(err)
 	if err != nil || c.executor.SkipsChecks() {
 		return x, err
 	}

@@ -286,29 +286,8 @@ func TestABlockWhoseTransactionDoesNotDecodeIsRefusedWhenItIsApplied(t *testing.
 	if err != nil {
 		t.Fatal(err)
 	}
-	var garbage bytes.Buffer
-	z := zlib.NewWriter(&garbage)
-	if _, err := z.Write([]byte("no transaction")); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	bad := *good
-	bad.Transactions = slices.Clone(good.Transactions)
-	packed := *bad.Transactions[1].Packed
-	packed.PackedTrx = garbage.Bytes()
-	bad.Transactions[1].Packed = &packed
-	bad.TransactionMRoot = consensus.MerkleRoot([]types.Checksum256{bad.Transactions[0].Digest(),
-		bad.Transactions[1].Digest()})
-	next, err := prev.Follow(&bad.SignedBlockHeader, nil, chainFeatures(t), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bad.ProducerSignature, err = m.Key.Sign(next.SigningDigest()); err != nil {
-		t.Fatal(err)
-	}
-	p, err := follower.Chain.Prepare(&bad, bad.ID())
+	bad := undecodable(t, m, prev, good)
+	p, err := follower.Chain.Prepare(bad, bad.ID())
 	if err != nil {
 		t.Fatal("the transaction is not left to its execution: ", err)
 	}
@@ -320,5 +299,66 @@ func TestABlockWhoseTransactionDoesNotDecodeIsRefusedWhenItIsApplied(t *testing.
 	}
 	if err := push(t, follower.Chain, good); err != nil {
 		t.Errorf("the good block: %v", err)
+	}
+}
+
+// undecodable is a block like another one that follows prev, signed, whose last transaction does not decode.
+func undecodable(
+	t *testing.T, m *chaintest.Maker, prev *consensus.HeaderState, good *types.SignedBlock,
+) *types.SignedBlock {
+	t.Helper()
+	var garbage bytes.Buffer
+	z := zlib.NewWriter(&garbage)
+	if _, err := z.Write([]byte("no transaction")); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bad := *good
+	bad.Transactions = slices.Clone(good.Transactions)
+	last := &bad.Transactions[len(bad.Transactions)-1]
+	packed := *last.Packed
+	packed.PackedTrx = garbage.Bytes()
+	last.Packed = &packed
+	var digests []types.Checksum256
+	for i := range bad.Transactions {
+		digests = append(digests, bad.Transactions[i].Digest())
+	}
+	bad.TransactionMRoot = consensus.MerkleRoot(digests)
+	next, err := prev.Follow(&bad.SignedBlockHeader, nil, chainFeatures(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bad.ProducerSignature, err = m.Key.Sign(next.SigningDigest()); err != nil {
+		t.Fatal(err)
+	}
+	return &bad
+}
+
+// A block whose transaction was left to its execution is among the reversible ones before it is found bad. At a start
+// the transaction may be unpacked ahead, as goroutines share the room for that. The block is left out, and the node
+// starts.
+func TestAReversibleBlockWhoseTransactionDoesNotDecodeIsLeftOut(t *testing.T) {
+	m := maker(t)
+	prev := m.Chain.Head().HeaderState
+	if err := m.StartBlock(); err != nil {
+		t.Fatal(err)
+	}
+	a := chaintest.Action(types.N("eosio"), types.N("anything"), types.N("eosio"), []byte("data"))
+	if _, err := m.PushCompressed(a); err != nil {
+		t.Fatal(err)
+	}
+	good, err := m.EndBlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := undecodable(t, m, prev, good)
+	n := newLoggedChain(t, &m.Genesis, chain.Options{})
+	if err := n.Resume(t.Context(), reversibleOf([]*types.SignedBlock{bad, good}), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n.Head().ID != good.ID() || n.Fork().Block(bad.ID()) != nil {
+		t.Errorf("the head is %s", n.Head().ID)
 	}
 }
