@@ -3,8 +3,10 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
@@ -24,17 +26,47 @@ type application struct {
 	block       *consensus.HeaderState // nil for none
 	target      *consensus.HeaderState // the best block, which leads there
 	interrupted bool
-	over        bool // no further block is applied
+	over        bool          // no further block is applied
+	most        time.Duration // that one may take that follows Savanna's rules; 0 is no bound
+	timer       *time.Timer
+	late        []*consensus.HeaderState // of blocks that took longer
 
 	interrupt func(error) // makes the transaction that is being executed fail
+}
+
+// bound interrupts each block from now on that takes longer, and forgets those that did; 0 is for no bound.
+func (a *application) bound(most time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.most, a.late = most, nil
+}
+
+// tooLate tells whether a block, or one that it follows, took longer than the bound.
+func (a *application) tooLate(b *consensus.BlockState, fork *consensus.ForkDatabase) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.late, func(x *consensus.HeaderState) bool {
+		on := fork.SearchOnBranch(b.ID, x.BlockNum)
+		return on != nil && on.ID == x.ID
+	})
 }
 
 func (a *application) begin(b, target *consensus.HeaderState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.block, a.target = b, target
-	if a.over {
+	switch {
+	case a.over:
 		a.stop()
+	case a.most > 0 && b.IsProper():
+		a.timer = time.AfterFunc(a.most, func() {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			if a.block == b {
+				a.late = append(a.late, b)
+				a.stop()
+			}
+		})
 	}
 }
 
@@ -48,8 +80,11 @@ func (a *application) stop() {
 func (a *application) end() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.timer != nil {
+		a.timer.Stop()
+	}
 	was := a.interrupted
-	a.block, a.target, a.interrupted = nil, nil, false
+	a.block, a.target, a.interrupted, a.timer = nil, nil, false, nil
 	a.interrupt(nil)
 	return was
 }

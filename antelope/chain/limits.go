@@ -1,5 +1,7 @@
 package chain
 
+import "time"
+
 // Limits bound what blocks may cost that this node has not executed. A producer can sign any number of them, and a
 // small header can make a large state. What each keeps a dishonest producer from is in docs/testing/faults.md. The
 // zero value has the default of each.
@@ -11,6 +13,8 @@ type Limits struct {
 	// CheckedBytes is what they may take. What is beyond is checked again when the block's turn comes.
 	CheckedHeaders int
 	CheckedBytes   int64
+	// StartTime is how long the application of one reversible block may take at a start, under Savanna's rules.
+	StartTime time.Duration
 }
 
 // withDefaults is l with the default of each bound that it does not have. Honest producers' blocks that lead
@@ -24,6 +28,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.CheckedBytes == 0 {
 		l.CheckedBytes = 128 << 20
+	}
+	if l.StartTime == 0 {
+		l.StartTime = 20 * time.Second
 	}
 	return l
 }

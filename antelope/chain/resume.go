@@ -214,9 +214,12 @@ func (r *resumption) blame(err error, first, last uint32) error {
 }
 
 // reapply applies reversible blocks. One that does not link, or is not valid, is
-// left out: peers will send what is missing.
+// left out: peers will send what is missing. One that takes too long is left in the
+// fork database with what follows it, as nobody can tell of a better one yet.
 func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error {
 	root := r.fork.Root()
+	r.application.bound(r.opt.Limits.StartTime)
+	defer r.application.bound(0)
 	var follows, others bool // reversible blocks follow the last irreversible one, or another of its number
 	for b, err := range blocks {
 		if err != nil {
@@ -231,27 +234,8 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 		if b.BlockNum() == root.BlockNum+1 {
 			follows, others = follows || b.Previous == root.ID, others || b.Previous != root.ID
 		}
-		id := b.ID()
-		p, err := r.Prepare(b, id)
-		if err == nil {
-			err = r.checkpoint(b.BlockNum(), id)
-		}
-		if err == nil {
-			err = r.fork.Add(p.State, true)
-		}
-		if err == nil {
-			r.ExpectVotes(p.State)
-		}
-		if err == nil {
-			err = r.advance(p)
-			r.shed()
-		}
-		if err != nil {
-			if exception.Of(err) == nil {
-				return err
-			}
-			r.opt.Log.Warn("A reversible block cannot be applied and is left out", "block", b.BlockNum(),
-				"id", id, "error", err)
+		if err := r.reapplyOne(b, b.ID()); err != nil {
+			return err
 		}
 	}
 	if last, ok := r.logs.head(); ok && others && !follows && last == root.BlockNum {
@@ -260,6 +244,35 @@ func (r *resumption) reapply(blocks iter.Seq2[*types.SignedBlock, error]) error 
 				"follow it either, that block is damaged: "+
 				"restore the log from a copy, or start with --hard-replay-blockchain", last,
 			r.logs.blocks.Where(last), root.ID))
+	}
+	return nil
+}
+
+// reapplyOne applies a reversible block, if it leads to the best branch.
+func (r *resumption) reapplyOne(b *types.SignedBlock, id types.Checksum256) error {
+	p, err := r.Prepare(b, id)
+	if err == nil {
+		err = r.checkpoint(b.BlockNum(), id)
+	}
+	if err == nil {
+		err = r.fork.Add(p.State, true)
+	}
+	if err == nil {
+		r.ExpectVotes(p.State)
+		if !r.application.tooLate(r.fork.PendingHead(), r.fork) {
+			err = r.advance(p)
+		}
+		r.shed()
+	}
+	switch {
+	case errors.Is(err, ErrInterrupted) && r.application.tooLate(r.fork.PendingHead(), r.fork):
+		r.opt.Log.Warn("A reversible block takes too long to be applied, and is not until a further block comes",
+			"error", err)
+	case err != nil && exception.Of(err) == nil:
+		return err
+	case err != nil:
+		r.opt.Log.Warn("A reversible block cannot be applied and is left out", "block", b.BlockNum(),
+			"id", id, "error", err)
 	}
 	return nil
 }

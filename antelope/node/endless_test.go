@@ -36,9 +36,10 @@ func endlessBlock(t *testing.T, n *Node, p *chaintest.Peers, at types.BlockTimes
 type served struct {
 	*Node
 	*producer.Producer
-	peers  *chaintest.Peers
-	pushed chan types.Checksum256 // blocks that are about to be applied
-	stop   func()
+	options Options
+	peers   *chaintest.Peers
+	pushed  chan types.Checksum256 // blocks that are about to be applied
+	stop    func()
 }
 
 // now is the time slot that is now.
@@ -52,7 +53,7 @@ func serveProper(t *testing.T, producing bool) *served {
 	p := finalPeers(t, 3)
 	o := options(t.TempDir(), engine.Options{})
 	o.Genesis, o.Log = &p.Genesis, slog.New(slog.NewTextHandler(t.Output(), nil))
-	s := &served{Node: startAt(t, o, p), peers: p, pushed: make(chan types.Checksum256, 99)}
+	s := &served{Node: startAt(t, o, p), options: o, peers: p, pushed: make(chan types.Checksum256, 99)}
 	po := producer.Defaults()
 	po.Log = o.Log
 	po.VotePause = 0
@@ -175,5 +176,47 @@ func TestAProducerMakesItsBlockWhileAnotherNeverEnds(t *testing.T) {
 	s.stop()
 	if s.Producer.Head().ID == x.ID() {
 		t.Error("the endless block is the head")
+	}
+}
+
+// A node that has been given a block that never ends starts again, whether a better one has come since or not. It
+// applies neither that block nor what follows it, and goes over to a better one when that comes.
+func TestANodeStartsAgainAfterABlockThatNeverEnds(t *testing.T) {
+	s := serveProper(t, false)
+	head := s.Node.Chain().Head()
+	x := endlessBlock(t, s.Node, s.peers, head.Header.Timestamp+1)
+	b := nextBlock(t, s.Node, s.peers, head.Header.Timestamp+9)
+	done := s.applies(t, x)
+	s.stop()
+	<-done
+	s.options.Chain.Limits.StartTime = time.Second
+	start := func() *Node {
+		t.Helper()
+		n, err := Open(t.Context(), s.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { n.Close() })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		inTime := context.AfterFunc(ctx, func() { n.Chain().EndApplication(true) }) // or it would never end
+		defer inTime()
+		if err := n.Start(ctx); err != nil {
+			t.Fatalf("the node does not start: %v", err)
+		}
+		return n
+	}
+	n := start()
+	if is := n.Chain().Head().ID; is != head.ID || n.Chain().Fork().Block(x.ID()) == nil {
+		t.Errorf("the head is %s, want %s", is, head.ID)
+	}
+	if err := give(n.Chain(), b); err != nil || n.Chain().Head().ID != b.ID() {
+		t.Errorf("the better block: %v", err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if is := start().Chain().Head().ID; is != b.ID() {
+		t.Errorf("the head is %s, want %s", is, b.ID())
 	}
 }
