@@ -101,6 +101,14 @@ func TestManyTransactionsThatInflateAreRefused(t *testing.T) {
 		t.Errorf("%d: %d of 400 are refused", code, got)
 	}
 	t.Logf("%d bytes in %v", len(list), time.Since(start))
+	// Pieces of a byte take more than their bytes in memory.
+	trx.Actions = nil
+	pieces, err := types.Pack(trx, nil, make([][]byte, 1_000_000), types.CompressionZlib)
+	must(t, err)
+	_, answer = n.ask("/v1/chain/push_transactions", "["+strings.Repeat(packedJSON(pieces)+",", 400)+"]")
+	if got := strings.Count(answer, refused); got != 399 {
+		t.Errorf("%d of 400 with a million pieces are refused", got)
+	}
 	// Many that are as compressed as transactions are.
 	var honest []string
 	for i := range 300 {

@@ -22,7 +22,7 @@ const (
 
 	inflateEach  = 64 << 10 // bytes
 	inflateRatio = 32       // times the bytes that have come: more than transactions usually inflate to
-	inflateMore  = 16 << 20 // bytes
+	inflateMore  = 32 << 20 // bytes
 
 	encodeTime = time.Second // in which data of a call's actions have become bytes: far longer than honest ones take
 )

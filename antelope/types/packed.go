@@ -2,6 +2,7 @@ package types
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -97,22 +98,35 @@ func deflate(b []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// InflatedSize returns how many bytes the transaction and its context-free data have when
+// InflatedSize returns about how many bytes of memory the transaction and its context-free data take when
 // they are inflated. It inflates no more than limit bytes and keeps none of them. Data that do
 // not inflate count up to the error, which Unpack reports.
-func (p *PackedTransaction) InflatedSize(limit int64) (size int64) {
-	for _, b := range [...][]byte{p.PackedTrx, p.PackedContextFreeData} {
-		if p.Compression != CompressionZlib {
-			size += int64(len(b))
-			continue
-		}
-		if z, err := zlib.NewReader(bytes.NewReader(b)); err == nil {
-			n, _ := io.Copy(io.Discard, io.LimitReader(z, limit-size)) // Unpack says what is wrong
-			size += n
-		}
-	}
-	return size
+func (p *PackedTransaction) InflatedSize(limit int64) int64 {
+	size, _ := p.inflatedBytes(p.PackedTrx, limit)
+	more, begin := p.inflatedBytes(p.PackedContextFreeData, limit-size)
+	pieces, _ := binary.Uvarint(begin)
+	return size + more + sliceBytes*int64(min(pieces, uint64(more))) // a piece is a byte at least
 }
+
+// inflatedBytes returns how many bytes a part has when it is inflated, as far as that is at most a limit, and how
+// they begin.
+func (p *PackedTransaction) inflatedBytes(b []byte, limit int64) (size int64, begin []byte) {
+	if p.Compression != CompressionZlib {
+		return int64(len(b)), b[:min(len(b), binary.MaxVarintLen32)]
+	}
+	z, err := zlib.NewReader(bytes.NewReader(b))
+	if err != nil { // Unpack says what is wrong, as below
+		return 0, nil
+	}
+	limited := io.LimitReader(z, limit)
+	begin = make([]byte, binary.MaxVarintLen32)
+	n, _ := io.ReadFull(limited, begin)
+	size, _ = io.Copy(io.Discard, limited)
+	return int64(n) + size, begin[:n]
+}
+
+// sliceBytes is what a piece of context-free data, or the data of an extension, takes in memory besides its own.
+const sliceBytes = 24
 
 // inflate ignores what follows the stream. A stream without its end is refused.
 func inflate(b []byte) ([]byte, error) {
@@ -136,7 +150,7 @@ func inflate(b []byte) ([]byte, error) {
 // Footprint is about how many bytes of memory the packed transaction takes with what it
 // unpacks to.
 func (p *PackedTransaction) Footprint(t *Transaction, contextFreeData [][]byte) int64 {
-	const action, level, signature, slice = 128, 16, 128, 24 // bytes of each, besides its data
+	const action, level, signature = 128, 16, 128 // bytes of each, besides its data
 	n := len(p.PackedTrx) + len(p.PackedContextFreeData) + signature*len(p.Signatures)
 	for _, list := range [...][]Action{t.ContextFreeActions, t.Actions} {
 		for i := range list {
@@ -144,10 +158,10 @@ func (p *PackedTransaction) Footprint(t *Transaction, contextFreeData [][]byte) 
 		}
 	}
 	for _, data := range contextFreeData {
-		n += slice + len(data)
+		n += sliceBytes + len(data)
 	}
 	for _, e := range t.Extensions {
-		n += slice + len(e.Data)
+		n += sliceBytes + len(e.Data)
 	}
 	return int64(n)
 }
