@@ -35,6 +35,7 @@ type call struct {
 	status   int // of a success
 	bodies   bodies
 	waits    bool // for the writer, or for blocks
+	takes    bool // transactions or a block of strangers: the work on them has its turn
 	// raw, unless nil, reads the body instead of the parser that all others share.
 	raw func(body string, l variant.Limits) (variant.Value, error)
 	// most is how many elements a body may have that is a list; 0 for any number.
@@ -49,6 +50,8 @@ type query struct {
 	api   *API
 	begin time.Time
 	take  func(bytes int64) error // counts memory, as nodeoshttp.Request.Take
+	turn  func() error            // has the work on what came, or on the answer, wait for its turn
+	wait  func()                  // ends the turn: it waits for something else
 	older bool                    // what is asked for is older than all that the node has, and so not there
 	params
 }
@@ -73,7 +76,7 @@ func (a *API) handler(c call) nodeoshttp.Handler {
 		if a.Forward != nil && c.category == ChainRW {
 			return a.forward(&c, r, b)
 		}
-		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take}
+		q := query{ctx: r.Context, api: a, begin: time.Now(), take: r.Take, turn: r.Turn, wait: r.EndTurn}
 		out, err := c.run(&q, r.Body, b)
 		if busy := new(httpserver.Busy); errors.As(err, &busy) {
 			return Faults(b, nodeoshttp.TooManyBytes, busy.Bytes)
@@ -158,6 +161,11 @@ func (c *call) run(q *query, body string, b []byte) ([]byte, error) {
 			"Not allowed, node has api-accept-transactions = false")
 	}
 	var err error
+	if c.takes {
+		if err = q.turn(); err != nil {
+			return b, err
+		}
+	}
 	limits := variant.Limits{Take: q.take, Elements: c.most}
 	if c.raw != nil {
 		q.params.value, err = c.raw(body, limits)

@@ -49,6 +49,14 @@ func waiting(calls []call) []call {
 	return calls
 }
 
+// taking marks calls that take transactions or blocks of strangers, and wait for what becomes of them.
+func taking(calls []call) []call {
+	for i := range calls {
+		calls[i].takes = true
+	}
+	return waiting(calls)
+}
+
 func newCall[G asked](name string, b bodies, answer func(G, []byte) ([]byte, error)) call {
 	return call{path: name, bodies: b, answer: of(answer)}
 }
@@ -89,10 +97,10 @@ func (a *API) chainCalls() []call {
 	)
 	list = append(list, group(prefix, Node, http.StatusOK, newCall("get_info", noParameters, chain.getInfo))...)
 	if a.Transactions != nil {
-		list = append(list, waiting(group(prefix, ChainRO, http.StatusOK,
+		list = append(list, taking(group(prefix, ChainRO, http.StatusOK,
 			newCall("compute_transaction", required, transactions.computeTransaction),
 			newCall("send_read_only_transaction", required, transactions.sendReadOnlyTransaction)))...)
-		list = append(list, waiting(group(prefix, ChainRW, http.StatusAccepted,
+		list = append(list, taking(group(prefix, ChainRW, http.StatusAccepted,
 			newCall("push_transaction", required, transactions.pushTransaction),
 			call{path: "push_transactions", bodies: required, most: maxPushed,
 				answer: of(transactions.pushTransactions)},

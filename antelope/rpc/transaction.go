@@ -105,16 +105,28 @@ func unread(err error, kind *exception.Kind, message string) error {
 	return exception.Wrap(kind, err, message)
 }
 
+// send gives a transaction to the writer, and waits for what becomes of it.
+func (q transactions) send(
+	p *types.PackedTransaction, o execute.TransactionOptions,
+) (*types.TransactionTrace, error) {
+	q.wait()
+	return q.api.Transactions.Transaction(q.ctx, p, o)
+}
+
 // result appends what clients get for a transaction: its id, and the trace, which
 // trace appends.
-func (a *API) result(b []byte, id types.Checksum256, trace func(*abi.Contents, []byte) []byte) ([]byte, error) {
-	view, err := a.Chain.View()
+func (q transactions) result(b []byte, id types.Checksum256,
+	trace func(*abi.Contents, []byte) []byte) ([]byte, error) {
+	if err := q.turn(); err != nil {
+		return b, err
+	}
+	view, err := q.api.Chain.View()
 	if err != nil {
 		return b, err
 	}
 	defer view.Close()
 	o := object(append(b, '{')).json("transaction_id", id)
-	return append(trace(a.contents(view), variant.AppendKey(o, "processed")), '}'), nil
+	return append(trace(q.api.contents(view), variant.AppendKey(o, "processed")), '}'), nil
 }
 
 // execute sends a transaction and answers with its trace.
@@ -123,11 +135,11 @@ func (q transactions) execute(b []byte, v variant.Value, o execute.TransactionOp
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, o)
+	t, err := q.send(p, o)
 	if err != nil {
 		return b, err
 	}
-	return q.api.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return c.AppendTransactionTrace(b, t) })
+	return q.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return c.AppendTransactionTrace(b, t) })
 }
 
 func (q transactions) sendTransaction(b []byte) ([]byte, error) {
@@ -177,8 +189,7 @@ func (q transactions) sendAndRetry(b []byte, v variant.Value, failure bool, bloc
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p,
-		execute.TransactionOptions{API: true, Kind: execute.Input, FailureTrace: failure})
+	t, err := q.send(p, execute.TransactionOptions{API: true, Kind: execute.Input, FailureTrace: failure})
 	if err != nil || t.Except != nil {
 		tracked.Drop()
 	}
@@ -186,7 +197,7 @@ func (q transactions) sendAndRetry(b []byte, v variant.Value, failure bool, bloc
 		return b, err
 	}
 	if t.Except != nil {
-		return q.api.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return c.AppendTransactionTrace(b, t) })
+		return q.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return c.AppendTransactionTrace(b, t) })
 	}
 	json, err := tracked.Wait(q.ctx)
 	if err != nil {
@@ -236,15 +247,18 @@ func (q transactions) pushTransaction(b []byte) ([]byte, error) {
 
 // push sends a transaction and answers with the traces of its actions as a tree.
 func (q transactions) push(b []byte, v variant.Value, i *inflater) ([]byte, error) {
+	if err := q.turn(); err != nil { // the one before has waited
+		return b, err
+	}
 	p, err := q.api.readPacked(v, i)
 	if err != nil {
 		return b, err
 	}
-	t, err := q.api.Transactions.Transaction(q.ctx, p, execute.TransactionOptions{API: true, Kind: execute.Input})
+	t, err := q.send(p, execute.TransactionOptions{API: true, Kind: execute.Input})
 	if err != nil {
 		return b, err
 	}
-	return q.api.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return appendTree(c, b, t) })
+	return q.result(b, t.ID, func(c *abi.Contents, b []byte) []byte { return appendTree(c, b, t) })
 }
 
 func (q transactions) pushTransactions(b []byte) ([]byte, error) {
@@ -374,6 +388,7 @@ func (q blocks) pushBlock(b []byte) ([]byte, error) {
 	if err != nil {
 		return b, invalid(err)
 	}
+	q.wait()
 	// Like nodeos: whoever pushes a block learns nothing of what became of it.
 	if err := q.api.Transactions.Block(q.ctx, block, block.ID()); err != nil {
 		q.api.Log.Info("a block that was pushed is refused", "error", err)

@@ -47,6 +47,22 @@ func (r *Request) EndTurn() {
 	r.ends = nil
 }
 
+// Turn waits for a turn, until EndTurn, of a request to an endpoint that Waits: to work on what has come before it
+// waits for something else, or on the answer after it. Such requests take turns among themselves alone, so that none
+// waits behind those that only ask. Who has a turn keeps it. Its error is the context's, or [*httpserver.Crowded]. One
+// goroutine calls it.
+func (r *Request) Turn() error {
+	if r.server == nil || len(r.ends) > 0 {
+		return nil
+	}
+	end, err := r.server.waiting.Take(r.Context, httpserver.ClientOf(r.Context))
+	if err != nil {
+		return err
+	}
+	r.ends = append(r.ends, end)
+	return nil
+}
+
 // Take counts memory that the request takes besides its body as in flight, until it has
 // been answered. Its error is of type [*httpserver.Busy], and the answer to it the refusal
 // [TooManyBytes]. One goroutine calls it.
@@ -75,7 +91,8 @@ type Endpoint struct {
 	Hidden   bool // Server.Paths leaves it out
 	AnyHost  bool // whatever name it is asked by: who watches a machine asks by its address, or by none
 	// Waits tells that Handle may wait for something else than the processor, or is
-	// wanted at once, so that it is not one of the few that work at once.
+	// wanted at once, so that it is not one of the few that work at once. What is work of it, which strangers
+	// size, it does in a [Request.Turn].
 	Waits  bool
 	Handle Handler
 }
@@ -138,6 +155,7 @@ type Server struct {
 	opt       Options
 	edge      *httpserver.Server
 	large     *httpserver.Turns // of requests with large bodies
+	waiting   *httpserver.Turns // of requests to endpoints that wait, while they work
 	faults    Faults
 	endpoints map[string]*Endpoint
 	hosts     map[string]bool
@@ -148,8 +166,8 @@ type Server struct {
 // A large body becomes up to eighty times its bytes in memory, of which garbage stays as much again
 // until it is collected: as many as there are processors are worked on at once.
 const (
-	largeBody  = 64 << 10
-	largeWaits = 16 << 10 // connections there are at most
+	largeBody = 64 << 10
+	mostWait  = 16 << 10 // connections there are at most
 )
 
 // New returns a server without endpoints.
@@ -161,8 +179,9 @@ func New(o Options, faults Faults) *Server {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	procs := runtime.GOMAXPROCS(0)
-	s := &Server{opt: o, faults: faults, large: httpserver.NewTurns(procs, max(1, procs/2), largeWaits),
-		endpoints: map[string]*Endpoint{}, hosts: map[string]bool{}, edge: httpserver.New(httpserver.Options{
+	s := &Server{opt: o, faults: faults, large: httpserver.NewTurns(procs, max(1, procs/2), mostWait),
+		waiting: httpserver.NewTurns(2*procs, procs, mostWait), endpoints: map[string]*Endpoint{},
+		hosts: map[string]bool{}, edge: httpserver.New(httpserver.Options{
 			MaxBytesInFlight: o.MaxBytesInFlight, MaxConnections: o.MaxConnections, NoReuse: o.NoReuse,
 			Trusted: o.Trusted, HeaderTimeout: o.HeaderTimeout, BodyTimeout: o.BodyTimeout, IdleTimeout: o.IdleTimeout,
 			TakeTimeout: o.WriteTimeout, Log: o.Log,
