@@ -404,6 +404,15 @@ func (q *query) timeLimit(ms *uint32) stopwatch {
 
 func (s stopwatch) over() bool { return s.limited && !time.Now().Before(s.end) }
 
+// whole counts memory of an answer that has all there is, as nodeos gives it without a limit of time: so that
+// it ends before it is there. Its error ends it.
+func (q *query) whole(bytes int) error {
+	if limit := q.api.MaxResponseTime; limit >= 0 && time.Since(q.begin) > max(limit, q.api.WholeTime) {
+		return exception.New(exception.Deadline, "there is too much to answer with all of it")
+	}
+	return q.take(int64(bytes))
+}
+
 // itemLimit returns how many rows an answer may have.
 func (q *query) itemLimit(asked uint32) uint32 {
 	if q.api.MaxResponseTime >= 0 && asked > maxItems {

@@ -40,12 +40,15 @@ func (q tables) getCurrencyBalance(b []byte) ([]byte, error) {
 		if err := types.DecodePrefix(value, &balance); err != nil {
 			return false, err
 		}
-		match := symbol == nil || strings.EqualFold(balance.Symbol.Code().String(), *symbol)
+		match, before := symbol == nil || strings.EqualFold(balance.Symbol.Code().String(), *symbol), len(b)
 		if match {
 			if len(b) > first {
 				b = append(b, ',')
 			}
 			b = balance.AppendJSON(b)
+		}
+		if err := q.whole(len(b) - before); err != nil {
+			return false, err
 		}
 		return symbol == nil || !match, nil
 	})
@@ -85,9 +88,10 @@ func (q tables) getCurrencyStats(b []byte) ([]byte, error) {
 		if err := r.Err(); err != nil {
 			return false, err
 		}
+		before := len(o)
 		o = append(variant.AppendKey(o, supply.Symbol.Code().String()), '{')
 		o = append(o.json("supply", supply).json("max_supply", most).name("issuer", issuer), '}')
-		return true, nil
+		return true, q.whole(len(o) - before)
 	})
 	return append(o, '}'), err
 }

@@ -264,7 +264,9 @@ func (unknown) Status(types.Checksum256) (rpc.Status, rpc.StatusChain) {
 // nobody authorises nothing.
 type nobody struct{}
 
-func (nobody) Accounts(*state.View, []types.PermissionLevel, []types.PublicKey) ([]rpc.Authorized, error) {
+func (nobody) Accounts(
+	*state.View, []types.PermissionLevel, []types.PublicKey, func(int) error,
+) ([]rpc.Authorized, error) {
 	return nil, nil
 }
 

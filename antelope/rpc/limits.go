@@ -14,7 +14,10 @@ const (
 	olderEach    = 4                // of one client
 	olderTime    = 5 * time.Second  // for a turn among them
 	olderWaiting = 256              // that wait for a turn
+	wholeTime    = time.Second      // of an answer that has no part: far longer than honest ones take
 	writerTime   = 30 * time.Second // for the writer to take a call: far longer than a block keeps it
+
+	authorizedBytes = 256 // of memory for a permission that get_accounts_by_authorizers finds, with its text
 
 	// What transactions of one call may inflate to: so much for each, with what has come of it, and
 	// beyond that so much for all. A call with one transaction is bounded by what that may be. What data of

@@ -180,7 +180,9 @@ func (tracker) Status(id types.Checksum256) (rpc.Status, rpc.StatusChain) {
 // found is authorised by everything.
 type found struct{}
 
-func (found) Accounts(_ *state.View, l []types.PermissionLevel, k []types.PublicKey) (a []rpc.Authorized, err error) {
+func (found) Accounts(
+	_ *state.View, l []types.PermissionLevel, k []types.PublicKey, _ func(int) error,
+) (a []rpc.Authorized, err error) {
 	for i := range l {
 		a = append(a, rpc.Authorized{Account: types.N("x"), Permission: types.N("active"), ByAccount: &l[i], Weight: 1,
 			Threshold: 2})

@@ -186,8 +186,10 @@ type Authorized struct {
 // Authorizers finds accounts by what their permissions name (enable-account-queries).
 type Authorizers interface {
 	// Accounts returns those of a view; a level with an empty permission is every
-	// permission of its actor.
-	Accounts(v *state.View, levels []types.PermissionLevel, keys []types.PublicKey) ([]Authorized, error)
+	// permission of its actor. It tells more of each permission that it has read, with how much it adds to
+	// what is returned; an error of more ends it.
+	Accounts(v *state.View, levels []types.PermissionLevel, keys []types.PublicKey,
+		more func(matches int) error) ([]Authorized, error)
 }
 
 // Size is what the state takes, in bytes, and its tables.
@@ -235,12 +237,14 @@ type Config struct {
 	VersionString   string // v5.0.3
 	FullVersion     string
 	MaxResponseTime time.Duration // http-max-response-time-ms; below 0 is no limit
-	ABITime         time.Duration // abi-serializer-max-time-ms; 0 is 15 ms
-	Verbose         bool          // verbose-http-errors
-	NoTransactions  bool          // api-accept-transactions = false
-	ReadOnly        bool          // send_read_only_transaction is served (read-only-threads > 0)
-	Irreversible    bool          // read-mode = irreversible
-	Log             *slog.Logger
+	// WholeTime is how long an answer may take at least that has no part; 0 is a second.
+	WholeTime      time.Duration
+	ABITime        time.Duration // abi-serializer-max-time-ms; 0 is 15 ms
+	Verbose        bool          // verbose-http-errors
+	NoTransactions bool          // api-accept-transactions = false
+	ReadOnly       bool          // send_read_only_transaction is served (read-only-threads > 0)
+	Irreversible   bool          // read-mode = irreversible
+	Log            *slog.Logger
 
 	// Forward has another node answer what must reach the chain, of a node that only follows: it appends that
 	// node's answer and returns its status. Nil for a node that answers itself.
@@ -261,6 +265,9 @@ type API struct {
 
 // New returns the API of a node.
 func New(c Config) *API {
+	if c.WholeTime == 0 {
+		c.WholeTime = wholeTime
+	}
 	if c.ABITime == 0 {
 		c.ABITime = abiTime
 	}

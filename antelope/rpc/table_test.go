@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tarn/antelope/rpc"
 	"tarn/antelope/rpc/nodeoshttp"
 	"tarn/antelope/serial"
 	"tarn/antelope/state"
@@ -153,6 +154,41 @@ func TestPagesAreWholeWhenTheTimeIsUp(t *testing.T) {
 	}
 	if seen != 5 {
 		t.Errorf("%d rows", seen)
+	}
+}
+
+// manyFound says that very many permissions name whatever is asked for.
+type manyFound struct{ read int }
+
+func (m *manyFound) Accounts(
+	_ *state.View, _ []types.PermissionLevel, _ []types.PublicKey, more func(int) error,
+) ([]rpc.Authorized, error) {
+	for {
+		m.read++
+		if err := more(1); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// What nodeos answers with all there is ends when it takes too long, or too much memory before it is there.
+func TestAnswersThatHaveNoPartsAreBounded(t *testing.T) {
+	const authorizers = `{"accounts":["alice"],"keys":[]}`
+	n, found := tablesNode(t), new(manyFound)
+	n.config.MaxResponseTime, n.config.WholeTime, n.config.Authorizers = 0, 1, found
+	n.start(nodeoshttp.Options{})
+	const late = "there is too much to answer with all of it"
+	for _, symbol := range []string{"", `,"symbol":"NONE"`} {
+		n.contains("/v1/chain/get_currency_balance", `{"code":"code","account":"payer"`+symbol+`}`, 500, late)
+	}
+	n.contains("/v1/chain/get_currency_stats", `{"code":"code","symbol":"A"}`, 500, late)
+	n.contains("/v1/chain/get_accounts_by_authorizers", authorizers, 500, late)
+	n, found = tablesNode(t), new(manyFound)
+	n.config.Authorizers = found
+	n.start(nodeoshttp.Options{MaxBytesInFlight: 1 << 20})
+	n.contains("/v1/chain/get_accounts_by_authorizers", authorizers, 503, "bytes in flight")
+	if found.read > 1<<13 {
+		t.Errorf("%d permissions are found for an answer that may have a MiB", found.read)
 	}
 }
 

@@ -538,7 +538,9 @@ func (q accounts) getAccountsByAuthorizers(b []byte) ([]byte, error) {
 		return b, err
 	}
 	defer v.Close()
-	found, err := q.api.Authorizers.Accounts(v, levels, keys)
+	found, err := q.api.Authorizers.Accounts(v, levels, keys, func(matches int) error {
+		return q.whole(matches * authorizedBytes)
+	})
 	if err != nil {
 		return b, err
 	}

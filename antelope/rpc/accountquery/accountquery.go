@@ -179,99 +179,147 @@ func merge(a, b []entry) []entry {
 	return append(append(out, a...), b...)
 }
 
-// find returns the permissions that are to be looked at for a hash.
-func (x *Index) find(hash uint64) (list []state.PermissionKey) {
+// findAtOnce is how many permissions are found while the writer may have to wait.
+const findAtOnce = 1 << 10
+
+// find returns some of the permissions that are to be looked at for a hash: those after one, in order.
+func (x *Index) find(after entry) (list []entry) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, run := range x.runs {
-		i, _ := slices.BinarySearchFunc(run, hash, func(e entry, h uint64) int { return cmp.Compare(e.hash, h) })
-		for ; i < len(run) && run[i].hash == hash; i++ {
-			list = append(list, state.PermissionKey{Owner: run[i].owner, Name: run[i].name})
+		i, there := slices.BinarySearchFunc(run, after, entry.compare)
+		if there {
+			i++
+		}
+		for most := i + findAtOnce; i < min(len(run), most) && run[i].hash == after.hash; i++ {
+			list = append(list, run[i])
 		}
 	}
-	return list
+	slices.SortFunc(list, entry.compare)
+	return list[:min(len(list), findAtOnce)]
+}
+
+// found is what an answer has, with the id of the permission.
+type found struct {
+	id uint64
+	rpc.Authorized
+}
+
+// search is one question.
+type search struct {
+	x    *Index
+	v    *state.View
+	more func(matches int) error
 }
 
 // Accounts returns the permissions that name accounts or keys in a view, in the order
 // of what they name, then of weights and of their ids, as nodeos has them. The index
 // must have been told of the view's block.
+//
+// It tells more of each permission that it has read, with how much it adds to the answer; an error of more ends it.
 func (x *Index) Accounts(
-	v *state.View, levels []types.PermissionLevel, keys []types.PublicKey,
+	v *state.View, levels []types.PermissionLevel, keys []types.PublicKey, more func(matches int) error,
 ) ([]rpc.Authorized, error) {
 	levels, keys = slices.Clone(levels), slices.Clone(keys)
 	slices.SortFunc(levels, types.PermissionLevel.Compare)
 	slices.SortFunc(keys, types.PublicKey.Compare)
-	var list []rpc.Authorized
-	for _, l := range slices.Compact(levels) {
-		found, err := x.byAccount(v, l)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, found...)
-	}
+	s := search{x, v, more}
+	list, err := s.byAccounts(nil, slices.Compact(levels))
 	for _, k := range slices.Compact(keys) {
-		found, err := x.byKey(v, k)
+		if err == nil {
+			list, err = s.byKey(list, k)
+		}
+	}
+	return list, err
+}
+
+// byAccounts reads the permissions that name an account once, however many of its own are asked for.
+func (s *search) byAccounts(list []rpc.Authorized, levels []types.PermissionLevel) ([]rpc.Authorized, error) {
+	for len(levels) > 0 {
+		actor, some := levels[0].Actor, 1
+		for some < len(levels) && levels[some].Actor == actor {
+			some++
+		}
+		asked := levels[:some]
+		levels = levels[some:]
+		matches, err := s.shares(maphash.Comparable(s.x.seed, actor), func(list []found, a *types.Authority) []found {
+			for i := range a.Accounts {
+				p := a.Accounts[i].Permission // of its own: the authority may be large
+				if p.Actor == actor && asks(asked, p) {
+					list = append(list, found{Authorized: rpc.Authorized{ByAccount: &p, Weight: a.Accounts[i].Weight}})
+				}
+			}
+			return list
+		})
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, found...)
+		for _, l := range asked {
+			i := 0
+			if l.Permission != 0 {
+				i, _ = slices.BinarySearchFunc(matches, l,
+					func(f found, l types.PermissionLevel) int { return f.ByAccount.Compare(l) })
+			}
+			for ; i < len(matches) && (l.Permission == 0 || *matches[i].ByAccount == l); i++ {
+				list = append(list, matches[i].Authorized)
+			}
+		}
 	}
 	return list, nil
 }
 
-func (x *Index) byAccount(v *state.View, l types.PermissionLevel) ([]rpc.Authorized, error) {
-	return x.shares(v, maphash.Comparable(x.seed, l.Actor), func(list []rpc.Authorized,
-		a *types.Authority) []rpc.Authorized {
-		for i := range a.Accounts {
-			if p := &a.Accounts[i].Permission; p.Actor == l.Actor &&
-				(l.Permission == 0 || p.Permission == l.Permission) {
-				list = append(list, rpc.Authorized{ByAccount: p, Weight: a.Accounts[i].Weight})
-			}
-		}
-		return list
-	})
+// asks tells whether sorted levels of an actor have one of its permissions, or all.
+func asks(levels []types.PermissionLevel, p types.PermissionLevel) bool {
+	if levels[0].Permission == 0 {
+		return true
+	}
+	_, ok := slices.BinarySearchFunc(levels, p, types.PermissionLevel.Compare)
+	return ok
 }
 
-func (x *Index) byKey(v *state.View, k types.PublicKey) ([]rpc.Authorized, error) {
-	return x.shares(v, maphash.Comparable(x.seed, k), func(list []rpc.Authorized, a *types.Authority) []rpc.Authorized {
+func (s *search) byKey(list []rpc.Authorized, k types.PublicKey) ([]rpc.Authorized, error) {
+	matches, err := s.shares(maphash.Comparable(s.x.seed, k), func(list []found, a *types.Authority) []found {
 		for i := range a.Keys {
 			if a.Keys[i].Key == k {
-				list = append(list, rpc.Authorized{ByKey: &k, Weight: a.Keys[i].Weight})
+				list = append(list, found{Authorized: rpc.Authorized{ByKey: &k, Weight: a.Keys[i].Weight}})
 			}
 		}
 		return list
 	})
+	for i := range matches {
+		list = append(list, matches[i].Authorized)
+	}
+	return list, err
 }
 
 // shares returns, sorted, what find appends for the authorities of the permissions
 // that a hash leads to.
-func (x *Index) shares(
-	v *state.View, hash uint64, find func([]rpc.Authorized, *types.Authority) []rpc.Authorized,
-) ([]rpc.Authorized, error) {
-	var permissions []*state.Permission
-	for _, k := range x.find(hash) {
-		p, err := v.Permissions.Get(k)
-		if err != nil {
-			return nil, fmt.Errorf("read the permission %s@%s: %w", k.Owner, k.Name, err)
-		}
-		if p != nil {
-			permissions = append(permissions, p)
+func (s *search) shares(hash uint64, find func([]found, *types.Authority) []found) (list []found, err error) {
+	after := entry{hash: hash}
+	for some := s.x.find(after); len(some) > 0; some = s.x.find(after) {
+		for _, after = range some {
+			p, err := s.v.Permissions.Get(state.PermissionKey{Owner: after.owner, Name: after.name})
+			if err != nil {
+				return nil, fmt.Errorf("read the permission %s@%s: %w", after.owner, after.name, err)
+			}
+			first := len(list)
+			if p != nil {
+				list = find(list, &p.Authority)
+			}
+			for i := first; i < len(list); i++ {
+				m := &list[i]
+				m.id, m.Account, m.Permission, m.Threshold = p.ID, p.Key.Owner, p.Key.Name, p.Authority.Threshold
+			}
+			if err := s.more(len(list) - first); err != nil {
+				return nil, err
+			}
 		}
 	}
-	slices.SortFunc(permissions, func(a, b *state.Permission) int { return cmp.Compare(a.ID, b.ID) })
-	var list []rpc.Authorized
-	for _, p := range permissions {
-		first := len(list)
-		list = find(list, &p.Authority)
-		for i := first; i < len(list); i++ {
-			list[i].Account, list[i].Permission, list[i].Threshold = p.Key.Owner, p.Key.Name, p.Authority.Threshold
-		}
-	}
-	slices.SortStableFunc(list, func(a, b rpc.Authorized) int {
+	slices.SortStableFunc(list, func(a, b found) int {
 		if a.ByAccount != nil && *a.ByAccount != *b.ByAccount {
 			return a.ByAccount.Compare(*b.ByAccount)
 		}
-		return cmp.Compare(a.Weight, b.Weight)
+		return cmp.Or(cmp.Compare(a.Weight, b.Weight), cmp.Compare(a.id, b.id))
 	})
 	return list, nil
 }

@@ -1,6 +1,7 @@
 package accountquery_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,6 +28,8 @@ func (l *ledger) must(err error) {
 		l.t.Fatal(err)
 	}
 }
+
+func unlimited(int) error { return nil }
 
 func newLedger(t testing.TB) *ledger {
 	l := &ledger{t: t}
@@ -98,7 +101,7 @@ func (l *ledger) expect(want string, levels []types.PermissionLevel, keys ...typ
 func (l *ledger) expectIn(v *state.View, want string, levels []types.PermissionLevel, keys ...types.PublicKey) {
 	l.t.Helper()
 	var list []string
-	found, err := l.x.Accounts(v, levels, keys)
+	found, err := l.x.Accounts(v, levels, keys, unlimited)
 	l.must(err)
 	for _, a := range found {
 		by := "key"
@@ -192,9 +195,9 @@ func TestAnIndexGrowsInSteps(t *testing.T) {
 	defer v.Close()
 	again, err := accountquery.New(v)
 	l.must(err)
-	grown, err := l.x.Accounts(v, nil, []types.PublicKey{l.m.Key.Public()})
+	grown, err := l.x.Accounts(v, nil, []types.PublicKey{l.m.Key.Public()}, unlimited)
 	l.must(err)
-	made, err := again.Accounts(v, nil, []types.PublicKey{l.m.Key.Public()})
+	made, err := again.Accounts(v, nil, []types.PublicKey{l.m.Key.Public()}, unlimited)
 	l.must(err)
 	if len(grown) != 2*blocks*each+2 || len(made) != len(grown) {
 		t.Fatalf("%d and %d permissions", len(grown), len(made))
@@ -227,4 +230,32 @@ func BenchmarkNew(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(2*accounts), "ns/permission")
+}
+
+// The permissions that name an account are read once for a question, however many of its own are asked for; a question
+// that takes too much ends.
+func TestManyPermissionsOfOneAccountAreOneQuestion(t *testing.T) {
+	l := newLedger(t)
+	l.block(l.m.CreateAccount(types.N("alice")), l.m.CreateAccount(types.N("bob")))
+	for _, name := range []string{"one", "two", "three"} {
+		l.block(update("alice", name, "active", weights(nil, types.PermissionLevelWeight{
+			Permission: level("bob", "active")[0], Weight: 1})))
+	}
+	v, err := l.m.Chain.View()
+	l.must(err)
+	defer v.Close()
+	levels := append(level("bob", ""), level("bob", "active")...)
+	for i := range 1000 {
+		levels = append(levels, types.PermissionLevel{Actor: types.N("bob"), Permission: types.Name(i+1) << 8})
+	}
+	reads := 0
+	list, err := l.x.Accounts(v, levels, nil, func(int) error { reads++; return nil })
+	l.must(err)
+	if len(list) != 6 || reads != 3 {
+		t.Errorf("%d permissions of %d that were read, want 6 of 3", len(list), reads)
+	}
+	enough := errors.New("enough")
+	if _, err := l.x.Accounts(v, levels, nil, func(int) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
+	}
 }
