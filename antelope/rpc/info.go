@@ -75,6 +75,8 @@ func (a *API) headOf(v *state.View) (*consensus.HeaderState, error) {
 type infoEntry struct {
 	head, root, best *consensus.HeaderState
 	earliest         uint32
+	config           state.ResourceConfig // nothing on Spring's chain
+	usage            state.ResourceState  // the same
 	json             []byte
 }
 
@@ -92,13 +94,23 @@ func (q chain) getInfo(b []byte) ([]byte, error) {
 	fork := a.Chain.Fork()
 	now := infoEntry{head: head, root: fork.Root().HeaderState, best: a.best(fork).HeaderState,
 		earliest: a.earliest(fork)}
+	// Leap tells what the pending block has used up by now, Spring what there was when the head had come.
+	spring := head.IsActive(a.Features, feature.Savanna)
+	if !spring {
+		if now.config, now.usage, err = v.Resources(); err != nil {
+			return b, err
+		}
+	}
 	if e := a.heads.info.Load(); e != nil && e.head == now.head && e.root == now.root && e.best == now.best &&
-		e.earliest == now.earliest {
+		e.earliest == now.earliest && e.config == now.config && e.usage == now.usage {
 		return append(b, e.json...), nil
 	}
-	c, s, err := v.Resources()
-	if err != nil {
-		return b, err
+	c, s := now.config, now.usage
+	if spring {
+		if c, s, err = v.Resources(); err != nil {
+			return b, err
+		}
+		s.PendingCPU, s.PendingNet = 0, 0
 	}
 	now.json = a.info(&now, &c, &s)
 	a.heads.info.Store(&now)

@@ -72,3 +72,35 @@ func TestSchedulesAreThoseOfTheBlockThatIsBeingMade(t *testing.T) {
 		t.Errorf("of another block: %s", of)
 	}
 }
+
+// Leap tells of limits what is left of them by the pending block, as often as it is asked; Spring what there was when the
+// head had come.
+func TestLimitsOfABlockAreThoseOfTheOriginal(t *testing.T) {
+	left := func(n *node) string {
+		_, of := n.ask("/v1/chain/get_info", "")
+		_, of, _ = strings.Cut(of, `"block_cpu_limit":`)
+		of, _, _ = strings.Cut(of, ",")
+		return of
+	}
+	n := newNode(t, nil)
+	n.start(nodeoshttp.Options{})
+	whole := left(n)
+	spend := func(account string) {
+		t.Helper()
+		must(t, n.maker.StartBlock())
+		_, err := n.maker.Push(n.maker.CreateAccount(types.N(account)))
+		must(t, err)
+		must(t, n.maker.Chain.PublishPending())
+	}
+	spend("alice")
+	if got := left(n); got == whole {
+		t.Errorf("%s of %s are left in the pending block", got, whole)
+	}
+	_, err := n.maker.EndBlock()
+	must(t, err)
+	must(t, n.maker.Finalise(1))
+	spend("bob")
+	if got := left(n); got != whole {
+		t.Errorf("%s of %s are left on Spring's chain", got, whole)
+	}
+}
