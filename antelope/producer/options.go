@@ -20,7 +20,7 @@ type Options struct {
 	Paused             bool          // pause-on-startup
 	MaxTransactionTime time.Duration // max-transaction-time; below 0 for no bound
 	MaxIrreversibleAge time.Duration // max-irreversible-block-age; below 0 for any age
-	MaxReversible      uint32        // max-reversible-blocks, of a chain with Savanna's rules; 0 for any number
+	MaxReversible      uint32        // max-reversible-blocks, of Spring's chain; 0 for any number
 	// production-pause-vote-timeout-ms: without a vote for so long no block is made; 0 for never
 	VotePause     time.Duration
 	ProduceOffset time.Duration // produce-block-offset-ms, of a round of 12 blocks

@@ -121,6 +121,29 @@ func TestAPausedProducerAnswers(t *testing.T) {
 	})
 }
 
+// The bound of reversible blocks counts on Spring's chain before Savanna's rules do.
+func TestReversibleBlocksAreBoundedBeforeSavanna(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		p := peersOf(t, 3, true, 0)
+		n := newNode(t, chain.Options{}, func(o *Options) {
+			produces("peera", "peerb", "peerc")(o)
+			o.MaxReversible = 1
+		})
+		n.follow(t, p.Blocks)
+		if h := n.chain.Head(); h.IsProper() || h.BlockNum-h.LIB() <= 1 {
+			t.Fatalf("block %d, irreversible %d", h.BlockNum, h.LIB())
+		}
+		n.run()
+		time.Sleep(10 * time.Second)
+		if made := n.makings(); len(made) > 0 {
+			t.Errorf("%d blocks", len(made))
+		}
+		if !strings.Contains(n.lines(), "max-reversible-blocks 1 reached") {
+			t.Errorf("the log does not say why: %.500s", n.lines())
+		}
+	})
+}
+
 // Contracts see the time of the block that a transaction would be in: now's, or where nobody produces and
 // the node is Spring's that of the slot after the head.
 func TestTimeOfBlocksThatAreNoOnes(t *testing.T) {

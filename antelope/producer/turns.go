@@ -82,7 +82,7 @@ func (t *turns) mayProduce(b *beginning) bool {
 			int64(b.now.Sub(t.lib).Seconds()), int64(t.maxLIBAge.Seconds()))
 	case silence != "":
 		return no(silence, times...)
-	case t.opt.MaxReversible > 0 && head.IsProper() && head.BlockNum-head.LIB() > t.opt.MaxReversible:
+	case t.opt.MaxReversible > 0 && t.chain.Spring() && head.BlockNum-head.LIB() > t.opt.MaxReversible:
 		return no("max-reversible-blocks %d reached, head %d, lib %d, block %s",
 			t.opt.MaxReversible, head.BlockNum, head.LIB(), b.slot)
 	case b.marked && b.mark.num > head.BlockNum:
