@@ -17,6 +17,12 @@ const (
 	shelvedMemory = 512      // what one takes beside its contents, about
 )
 
+// Ids of blocks that clients name, and that are read in files.
+const (
+	looksAtOnce = 2
+	looksEach   = 1 // of one client
+)
+
 // What a replica's clients may cost a node, for what is older than the replica.
 const (
 	olderEach     = 2                      // of them, of one client

@@ -82,11 +82,6 @@ func (h *History) idOf(num uint32) (id types.Checksum256, ok bool, err error) {
 	return id, ok, errors.Join(errs...)
 }
 
-func (h *History) position(num uint32) (wire.Position, bool) {
-	id, ok := h.id(num)
-	return wire.Position{Num: num, ID: id}, ok
-}
-
 // tip is where the history stood when the block of a number became the head, if memory has it.
 func (h *History) tip(num uint32) (tip, bool) {
 	x := h.recent.get(num)
@@ -94,12 +89,6 @@ func (h *History) tip(num uint32) (tip, bool) {
 		return tip{}, false
 	}
 	return tip{head: x.Position, irreversible: x.irreversible}, true
-}
-
-// has tells whether a block is the one that we have of its number.
-func (h *History) has(p wire.Position) bool {
-	id, ok := h.id(p.Num)
-	return ok && id == p.ID
 }
 
 // status answers what there is, as a version of nodeos does: of a log without blocks that is spread

@@ -36,6 +36,7 @@ type Server struct {
 	upgrade   websocket.Upgrader
 	requests  *httpserver.Shares // bytes
 	places    *httpserver.Shares
+	looks     *httpserver.Turns // of ids that are read in files
 	first     uint32
 	frames    map[wire.Version][]byte // the first one of clients
 	running   sync.WaitGroup
@@ -74,6 +75,7 @@ func (h *History) Serve(o ServerOptions) (*Server, error) {
 	s := &Server{h: h, o: o, sessions: make(map[*session]*websocket.Conn), first: h.earliest(),
 		requests: httpserver.NewShares(l.RequestsBytes, httpserver.ShareOf(l.RequestsBytes)),
 		places:   httpserver.NewShares(int64(l.Sessions), int64(l.EachSessions)),
+		looks:    httpserver.NewTurns(looksAtOnce, looksEach, 8*l.Sessions),
 		frames:   map[wire.Version][]byte{wire.Leap: wire.Leap.ABI(), wire.Spring: wire.Spring.ABI()}}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.upgrade = websocket.Upgrader{
@@ -206,7 +208,7 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 			cancel(x.waiting.run(ctx, func(q *wire.BlocksRequest) (reach, error) { return s.reach(ctx, x, q) }))
 		}()
 	}
-	go func() { cancel(s.listen(x, c, requests)) }()
+	go func() { cancel(s.listen(ctx, x, c, requests)) }()
 	out := &sender{c: c, limits: &s.o.Limits, bytes: &s.counts.bytes}
 	defer out.window.drop()
 	err = s.talk(ctx, x, out)
@@ -218,10 +220,11 @@ func (s *Server) connect(w http.ResponseWriter, r *http.Request) {
 var errTooMany = errors.New("it asks for more than it takes")
 
 // listen takes requests until the connection ends.
-func (s *Server) listen(x *session, c *websocket.Conn, requests ration) error {
+func (s *Server) listen(ctx context.Context, x *session, c *websocket.Conn, requests ration) error {
 	c.SetReadLimit(s.o.Limits.RequestBytes)
 	var held int64 // by what the last request for blocks lists
 	defer func() { requests.giveBack(held) }()
+	look := s.lookerOf(ctx)
 	for {
 		_, r, err := c.NextReader()
 		if err != nil {
@@ -243,7 +246,7 @@ func (s *Server) listen(x *session, c *websocket.Conn, requests ration) error {
 			}
 			continue
 		}
-		if !x.asked(q, reach{has: s.h.has, first: s.first}) {
+		if !x.asked(q, reach{has: look.has, first: s.first}) {
 			requests.giveBack(taken)
 			return errTooMany
 		}
@@ -256,7 +259,7 @@ func (s *Server) listen(x *session, c *websocket.Conn, requests ration) error {
 
 // reach is what a request is held against, with what nodes have if there are any.
 func (s *Server) reach(ctx context.Context, x *session, q *wire.BlocksRequest) (reach, error) {
-	here := reach{has: s.h.has, first: s.first}
+	here := reach{has: s.lookerOf(ctx).has, first: s.first}
 	r, err := s.h.older.reach(ctx, x.version, q, here)
 	if err != nil {
 		return here, fmt.Errorf("a request from block %d on: %w", q.Start, err)
@@ -278,8 +281,9 @@ func (s *Server) talk(ctx context.Context, x *session, out *sender) error {
 	if err := out.text(s.frames[x.version]); err != nil {
 		return err
 	}
+	look := s.lookerOf(ctx)
 	for {
-		d, ok := x.take(s.h)
+		d, ok := x.take(look)
 		switch {
 		case !ok:
 			out.window.drop()
