@@ -408,7 +408,7 @@ func (q operator) getUnapplied(b []byte) ([]byte, error) {
 	}
 	var from *types.Checksum256
 	if lower != "" {
-		id, err := types.ParseChecksum256(strings.TrimSpace(lower))
+		id, err := types.ParseChecksum256(lower)
 		if err != nil {
 			limit = 0 // nodeos finds nothing then
 		}

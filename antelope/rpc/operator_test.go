@@ -228,3 +228,16 @@ func FuzzBody(f *testing.F) {
 		}
 	})
 }
+
+// A bound with blanks is no id to nodeos, which finds nothing from it on.
+func TestABoundWithBlanksIsNone(t *testing.T) {
+	n, op := newNode(t, nil), &operator{}
+	n.config.Producer = op
+	n.start(nodeoshttp.Options{})
+	for bound, want := range map[string]int{`0a`: 3, ` 0a`: 0, `0a `: 0, ` `: 0} {
+		n.contains("/v1/producer/get_unapplied_transactions", `{"lower_bound":"`+bound+`","limit":3}`, 200, `"size":2`)
+		if op.limit != want {
+			t.Errorf("%q: %d transactions, want %d", bound, op.limit, want)
+		}
+	}
+}
