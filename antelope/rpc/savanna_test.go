@@ -73,8 +73,8 @@ func TestSchedulesAreThoseOfTheBlockThatIsBeingMade(t *testing.T) {
 	}
 }
 
-// Leap tells of limits what is left of them by the pending block, as often as it is asked; Spring what there was when the
-// head had come.
+// Leap tells of limits what is left of them by the pending block, as often as it is asked; Spring what there was
+// when the head had come.
 func TestLimitsOfABlockAreThoseOfTheOriginal(t *testing.T) {
 	left := func(n *node) string {
 		_, of := n.ask("/v1/chain/get_info", "")

@@ -12,8 +12,8 @@ import (
 	"tarn/httpserver"
 )
 
-// Few ids are read in files at once, whoever lists how many; what is in memory needs no turn, and for who has gone nothing
-// is read.
+// Few ids are read in files at once, whoever lists how many; what is in memory needs no turn, and for who has gone
+// nothing is read.
 func TestPositionsAreLookedUpInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const few, lists, each = 2, 10, 20
