@@ -36,12 +36,15 @@ type OverrideAccount struct {
 // StateOverride are those of a call.
 type StateOverride map[common.Address]OverrideAccount
 
-// apply changes a state that nobody else sees.
-func (o *StateOverride) apply(b *state.Block) error {
+// apply changes a state that nobody else sees, until the context ends: each account and each slot is looked up first.
+func (o *StateOverride) apply(ctx context.Context, b *state.Block) error {
 	if o == nil {
 		return nil
 	}
 	for address, a := range *o {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if a.Nonce != nil {
 			b.SetNonce(address, uint64(*a.Nonce), tracing.NonceChangeUnspecified)
 		}
@@ -62,6 +65,9 @@ func (o *StateOverride) apply(b *state.Block) error {
 		}
 		if a.StateDiff != nil {
 			for slot, value := range *a.StateDiff {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
 				b.SetState(address, slot, value)
 			}
 		}
@@ -110,7 +116,9 @@ func (c *callee) run(
 	if st == nil {
 		st = state.NewBlock(coded{c.source, c.v.service.codes}).Remember(known)
 	}
-	if err := o.apply(st); err != nil {
+	if err := o.apply(ctx, st); ctx.Err() != nil {
+		return evm.Result{}, aborted(limit)
+	} else if err != nil {
 		return evm.Result{}, err
 	}
 	var on evm.State = st
@@ -131,7 +139,7 @@ func (c *callee) run(
 	result, err := b.Call(m)
 	if !stop() {
 		<-stopped
-		return evm.Result{}, fmt.Errorf("execution aborted (timeout = %v)", limit)
+		return evm.Result{}, aborted(limit)
 	}
 	var refusal *evm.Refusal
 	if errors.As(err, &refusal) {
@@ -139,6 +147,9 @@ func (c *callee) run(
 	}
 	return result, err
 }
+
+// aborted is the error of an execution whose time is over.
+func aborted(limit time.Duration) error { return fmt.Errorf("execution aborted (timeout = %v)", limit) }
 
 // reverted is the error of an execution that a contract took back, with what it said.
 type reverted struct {
