@@ -394,8 +394,10 @@ func (v *View) StateAt(number inter.BlockNumber) (state.Source, error) {
 	return v.chain.logs.states.At(uint64(number), uint64(v.Head().Number), v.State(), walkLimit)
 }
 
-// Proof proves an account and some of its slots to whoever knows the root after a block.
-func (v *View) Proof(number inter.BlockNumber, address common.Address, slots []common.Hash) (*state.Proof, error) {
+// Proof proves an account and some of its slots to whoever knows the root after a block, until the context ends.
+func (v *View) Proof(
+	ctx context.Context, number inter.BlockNumber, address common.Address, slots []common.Hash,
+) (*state.Proof, error) {
 	from, ok := v.from.(store.View)
 	if !ok || !v.has(number) {
 		return nil, fmt.Errorf("prove the state of block %d: %w", number, state.ErrNoState)
@@ -404,7 +406,7 @@ func (v *View) Proof(number inter.BlockNumber, address common.Address, slots []c
 	for i, slot := range slots {
 		hashed[i] = crypto.Keccak256Hash(slot[:])
 	}
-	p, err := v.chain.state.Prove(from, v.chain.logs.states, uint64(number), proofLimit,
+	p, err := v.chain.state.Prove(ctx, from, v.chain.logs.states, uint64(number), proofLimit,
 		crypto.Keccak256Hash(address[:]), hashed)
 	if err != nil {
 		return nil, err

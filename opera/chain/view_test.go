@@ -135,7 +135,7 @@ func TestOldStatesAndProofsAgreeWithRoots(t *testing.T) {
 	zero := common.Address{}
 	for n := c.counted.First - 1; n <= v.Head().Number; n++ {
 		for _, address := range []common.Address{driver, zero} {
-			p, err := v.Proof(n, address, []common.Hash{{}, {31: 1}})
+			p, err := v.Proof(t.Context(), n, address, []common.Hash{{}, {31: 1}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -337,7 +337,9 @@ type slotProofJSON struct {
 	Proof []hexutil.Bytes `json:"proof"`
 }
 
-func (e ethState) GetProof(_ context.Context, address common.Address, keys []string, r BlockRef) (*proofJSON, error) {
+func (e ethState) GetProof(ctx context.Context, address common.Address, keys []string, r BlockRef) (*proofJSON, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.s.limits.RequestTime)
+	defer cancel()
 	if most := e.s.limits.ProofSlots; len(keys) > most {
 		return nil, fmt.Errorf("too many storage keys: %d, the limit is %d", len(keys), most)
 	}
@@ -353,7 +355,7 @@ func (e ethState) GetProof(_ context.Context, address common.Address, keys []str
 		p := &state.Proof{Storage: types.EmptyRootHash, Slots: make([]state.SlotProof, len(keys))}
 		var err error
 		if n != 0 {
-			p, err = v.Proof(n, address, slots)
+			p, err = v.Proof(ctx, n, address, slots)
 		}
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -232,7 +233,7 @@ func (o *Old) Code(hash common.Hash) ([]byte, error) { return o.now.Code(hash) }
 
 // Slots implements Source. It reads all changes since the block, up to the limit.
 func (o *Old) Slots(address, from common.Hash, each func(Slot) bool) error {
-	values, err := o.archive.since(o.number, o.head, o.limit)
+	values, err := o.archive.since(context.Background(), o.number, o.head, o.limit)
 	if err != nil {
 		return err
 	}

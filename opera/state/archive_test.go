@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -202,7 +203,7 @@ func TestProofsHoldAtAnyBlock(t *testing.T) {
 			key := slot(i)
 			slots = append(slots, crypto.Keccak256Hash(key[:]))
 		}
-		p, err := a.tables.Prove(view, a.archive, number, 100_000, hash, slots)
+		p, err := a.tables.Prove(t.Context(), view, a.archive, number, 100_000, hash, slots)
 		check(t, err)
 		a.proves(p, number, hash)
 		old, err := a.archive.At(number, head, a.tables.Flat(view), 0)
@@ -218,7 +219,7 @@ func TestProofsHoldAtAnyBlock(t *testing.T) {
 			}
 		}
 	}
-	if _, err := a.tables.Prove(view, a.archive, 1, 5, common.Hash{}, nil); !errors.Is(err, ErrFar) {
+	if _, err := a.tables.Prove(t.Context(), view, a.archive, 1, 5, common.Hash{}, nil); !errors.Is(err, ErrFar) {
 		t.Errorf("a proof over the limit: %v", err)
 	}
 	for _, number := range []uint64{0, head + 1} {
@@ -226,8 +227,51 @@ func TestProofsHoldAtAnyBlock(t *testing.T) {
 		if number == 0 {
 			archive = nil
 		}
-		if _, err := a.tables.Prove(view, archive, number, 100_000, common.Hash{}, nil); !errors.Is(err, ErrNoState) {
+		_, err := a.tables.Prove(t.Context(), view, archive, number, 100_000, common.Hash{}, nil)
+		if !errors.Is(err, ErrNoState) {
 			t.Errorf("a proof of block %d: %v", number, err)
+		}
+	}
+	check(t, view.Close())
+	a.roots.Close()
+	check(t, errors.Join(a.archive.Close(), a.store.Close()))
+}
+
+// asks is a context that ends when it has been asked a number of times whether it has.
+type asks struct {
+	context.Context
+	left int
+}
+
+func (a *asks) Err() error {
+	if a.left--; a.left < 0 {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// A proof ends with its context wherever it is: while changes are read, applied and taken back, and while nodes
+// are read.
+func TestAProofEndsWithItsContext(t *testing.T) {
+	a := newArchived(t, newRand(t))
+	a.grow(20)
+	view, err := a.store.View()
+	check(t, err)
+	hash := crypto.Keccak256Hash(common.Address{}.Bytes())
+	for _, number := range []uint64{1, uint64(len(a.made) - 1)} {
+		slots := make([]common.Hash, 10)
+		whole := &asks{t.Context(), 1 << 20}
+		_, err := a.tables.Prove(whole, view, a.archive, number, 100_000, hash, slots)
+		check(t, err)
+		asked := 1<<20 - whole.left
+		if asked < len(slots) {
+			t.Errorf("a proof of block %d asks %d times", number, asked)
+		}
+		for n := range asked {
+			_, err := a.tables.Prove(&asks{t.Context(), n}, view, a.archive, number, 100_000, hash, slots)
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("a proof of block %d, which ends at %d of %d: %v", number, n, asked, err)
+			}
 		}
 	}
 	check(t, view.Close())

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,7 +32,7 @@ func (o *Old) Accounts(from common.Hash, each func(common.Hash, *Account) bool) 
 	if !ok {
 		return fmt.Errorf("walk the accounts of block %d: %w", o.number, ErrNoState)
 	}
-	changed, err := o.archive.since(o.number, o.head, o.limit)
+	changed, err := o.archive.since(context.Background(), o.number, o.head, o.limit)
 	if err != nil {
 		return err
 	}

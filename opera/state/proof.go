@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,7 +15,9 @@ import (
 
 // since returns what the accounts and slots that changed after a block were then: changes of
 // the blocks up to head are read, the newest first. More than limit of them is ErrFar.
-func (a *Archive) since(number, head uint64, limit int) (map[common.Hash]*accountValue, error) {
+func (a *Archive) since(
+	ctx context.Context, number, head uint64, limit int,
+) (map[common.Hash]*accountValue, error) {
 	type known struct {
 		account *Account
 		slots   map[common.Hash]common.Hash
@@ -22,6 +25,9 @@ func (a *Archive) since(number, head uint64, limit int) (map[common.Hash]*accoun
 	all := map[common.Hash]*known{}
 	var buf []byte
 	for n := head; n > number; n-- {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("changes of block %d: %w", n, err)
+		}
 		entry, err := a.log.Read(n, buf[:0])
 		if err != nil {
 			return nil, fmt.Errorf("changes of block %d: %w", n, err)
@@ -76,9 +82,10 @@ type SlotProof struct {
 
 // Prove makes a proof at a block, for an account by its hashed address and slots by their
 // hashes. At blocks that the trie has passed, the changes since are taken back from the
-// archive, in memory: limit is how many of them may be; nil is an archive of nothing.
+// archive, in memory, until the context ends: limit is how many of them may be; nil is an archive of nothing.
 func (t *Tables) Prove(
-	from store.View, archive *Archive, number uint64, limit int, address common.Hash, slots []common.Hash,
+	ctx context.Context, from store.View, archive *Archive, number uint64, limit int, address common.Hash,
+	slots []common.Hash,
 ) (*Proof, error) {
 	p, err := t.progress(from)
 	if err != nil {
@@ -90,10 +97,10 @@ func (t *Tables) Prove(
 	}
 	at := p.number
 	if number >= p.number {
-		at, err = t.forward(from, f, p.number, number)
+		at, err = t.forward(ctx, from, f, p.number, number)
 	} else if archive == nil || number+1 < archive.log.First() {
 		err = ErrNoState
-	} else if err = archive.backward(f, p.number, number, limit); err == nil {
+	} else if err = archive.backward(ctx, f, p.number, number, limit); err == nil {
 		at = number
 	}
 	if err == nil && at != number {
@@ -109,14 +116,19 @@ func (t *Tables) Prove(
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	return f.prove(&Proof{Number: number, Root: root}, address, slots)
+	return f.prove(ctx, &Proof{Number: number, Root: root}, address, slots)
 }
 
 // forward applies the changes that wait for the trie, up to a block, and returns the last.
-func (t *Tables) forward(from store.Reader, f *forest, at, number uint64) (uint64, error) {
+func (t *Tables) forward(
+	ctx context.Context, from store.Reader, f *forest, at, number uint64,
+) (uint64, error) {
 	err := t.waiting(from, func(n uint64, values []accountValue) error {
 		if n > number {
 			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		at = n
 		return f.apply(values)
@@ -125,12 +137,15 @@ func (t *Tables) forward(from store.Reader, f *forest, at, number uint64) (uint6
 }
 
 // backward takes changes back, from the block of the forest down to another.
-func (a *Archive) backward(f *forest, at, number uint64, limit int) error {
-	values, err := a.since(number, at, limit)
+func (a *Archive) backward(ctx context.Context, f *forest, at, number uint64, limit int) error {
+	values, err := a.since(ctx, number, at, limit)
 	if err != nil {
 		return err
 	}
 	for _, v := range values {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		if err := f.applyOne(v); err != nil {
 			return err
 		}
@@ -150,7 +165,9 @@ func (l *nodeList) Put(_, node []byte) error {
 // Delete implements ethdb.KeyValueWriter; a proof deletes nothing.
 func (l *nodeList) Delete([]byte) error { return errors.ErrUnsupported }
 
-func (f *forest) prove(p *Proof, address common.Hash, slots []common.Hash) (*Proof, error) {
+func (f *forest) prove(
+	ctx context.Context, p *Proof, address common.Hash, slots []common.Hash,
+) (*Proof, error) {
 	if err := f.accounts.Prove(address[:], (*nodeList)(&p.Nodes)); err != nil {
 		return nil, fmt.Errorf("prove account %x: %w", address, err)
 	}
@@ -168,6 +185,9 @@ func (f *forest) prove(p *Proof, address common.Hash, slots []common.Hash) (*Pro
 		return nil, err
 	}
 	for _, slot := range slots {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("prove slot %x of account %x: %w", slot, address, err)
+		}
 		s := SlotProof{Hash: slot}
 		word, err := tr.Get(slot[:])
 		if err == nil {

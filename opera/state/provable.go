@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 
@@ -34,7 +35,7 @@ func (t *Tables) Provable(from store.View, number uint64) (*Provable, error) {
 	if err != nil {
 		return nil, err
 	}
-	at, err := t.forward(from, f, p.number, number)
+	at, err := t.forward(context.Background(), from, f, p.number, number)
 	if err == nil && at != number {
 		err = ErrNoState
 	}
