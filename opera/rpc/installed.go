@@ -41,7 +41,7 @@ type filter struct {
 	asked    time.Time
 	give     func() // its place and its memory
 
-	asking sync.Mutex        // held while its client is answered
+	asking chan struct{}     // has an element while its client is answered
 	block  inter.BlockNumber // the next one to tell of
 	hash   uint64            // the next hash to tell of
 }
@@ -65,7 +65,8 @@ func (i *installed) install(ctx context.Context, k kind, c Criteria) (rpc.ID, er
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	id := rpc.NewID()
-	i.filters[id] = &filter{kind: k, criteria: c, asked: time.Now(), give: give, block: next, hash: i.came}
+	i.filters[id] = &filter{kind: k, criteria: c, asked: time.Now(), give: give, block: next, hash: i.came,
+		asking: make(chan struct{}, 1)}
 	return id, nil
 }
 
@@ -138,14 +139,21 @@ func (i *installed) noteTransactions(hashes []common.Hash) {
 	}
 }
 
-// changes returns what came since the last call.
+// changes returns what came since the last call. Who asks while another is answered waits, but no longer than a
+// request may take: it has a turn meanwhile.
 func (i *installed) changes(ctx context.Context, id rpc.ID) (any, error) {
 	f, err := i.find(id)
 	if err != nil {
 		return nil, err
 	}
-	f.asking.Lock()
-	defer f.asking.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, i.s.limits.RequestTime)
+	defer cancel()
+	select {
+	case f.asking <- struct{}{}:
+	case <-ctx.Done():
+		return nil, &busy{fmt.Errorf("the filter is being asked: %w", ctx.Err())}
+	}
+	defer func() { <-f.asking }()
 	defer func() {
 		i.mu.Lock()
 		f.asked = time.Now()
@@ -155,7 +163,7 @@ func (i *installed) changes(ctx context.Context, id rpc.ID) (any, error) {
 	case ofPending:
 		return i.pending(f)
 	case ofBlocks:
-		return read(i.s, func(v *view) ([]common.Hash, error) { return f.blocks(v) })
+		return read(i.s, func(v *view) ([]common.Hash, error) { return f.blocks(ctx, v) })
 	}
 	return read(i.s, func(v *view) ([]*LogJSON, error) { return f.logs(ctx, v) })
 }
@@ -178,19 +186,23 @@ func (i *installed) pending(f *filter) ([]common.Hash, error) {
 	return append([]common.Hash{}, i.hashes[len(i.hashes)-int(n):]...), nil
 }
 
-// blocks returns the ids of the blocks since the last call.
-func (f *filter) blocks(v *view) ([]common.Hash, error) {
+// blocks returns the ids of the blocks since the last call. Where reading them takes too long, it returns those of the
+// first, and the next call goes on from there.
+func (f *filter) blocks(ctx context.Context, v *view) ([]common.Hash, error) {
 	from, head := f.block, v.Head().Number
 	if head < from {
 		return []common.Hash{}, nil
 	}
-	f.block = head + 1
 	if head-from >= inter.BlockNumber(v.service.limits.FilterHeld) {
+		f.block = head + 1
 		return nil, v.service.filters.overflowError()
 	}
 	ids := make([]common.Hash, 0, head-from+1)
-	for n := from; n <= head; n++ {
-		ids = append(ids, common.Hash(v.BlockID(n)))
+	for ; f.block <= head && ctx.Err() == nil; f.block++ {
+		ids = append(ids, common.Hash(v.BlockID(f.block)))
+	}
+	if len(ids) == 0 {
+		return nil, ctx.Err()
 	}
 	return ids, nil
 }
