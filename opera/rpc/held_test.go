@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 
+	"tarn/httpserver"
 	"tarn/internal/racedetector"
 	"tarn/opera/chain"
 )
@@ -58,5 +60,34 @@ func TestFewHoldAWholeBlockAtOnce(t *testing.T) {
 		if grew > 110<<20 {
 			t.Errorf("%s: %d MiB are held", body, grew>>20)
 		}
+	}
+}
+
+// A message of WebSocket, which counts, is not copied for each handler that wants it as a whole.
+func TestAMessageIsNotCopiedToBeReadAsAWhole(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	message := []byte(strings.Repeat(" ", 1<<20) + `{}`)
+	read, last := 0, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || string(body) != string(message) {
+			t.Errorf("%d bytes, %v", len(body), err)
+		}
+	})
+	var h http.Handler = last
+	for range 2 {
+		next := h
+		h = w.service.readWhole(next, 2<<20,
+			func(to http.ResponseWriter, r *http.Request, _ httpserver.Client, body []byte) {
+				read++
+				if &body[0] != &message[0] {
+					t.Error("the message is copied")
+				}
+				next.ServeHTTP(to, r)
+			})
+	}
+	r := httptest.NewRequest(http.MethodPost, "/", nil)
+	r.ContentLength, r.Body = int64(len(message)), whole(message)
+	if h.ServeHTTP(httptest.NewRecorder(), r); read != 2 {
+		t.Errorf("it is read %d times", read)
 	}
 }

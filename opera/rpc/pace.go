@@ -132,15 +132,35 @@ func (s *Service) readWhole(
 			next.ServeHTTP(w, r)
 			return
 		}
+		if of, ok := r.Body.(*wholeBody); ok {
+			with(w, r, s.client(r.Context()), of.bytes)
+			return
+		}
 		body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 		if err != nil {
 			unread(w, err)
 			return
 		}
-		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		if int64(len(body)) <= most {
+			r.Body = whole(body)
+		} else {
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		}
 		with(w, r, s.client(r.Context()), body)
 	})
 }
+
+// wholeBody is the body of a request that is in memory already: who wants it as a whole needs no copy, which would not
+// count.
+type wholeBody struct {
+	io.Reader
+	bytes []byte
+}
+
+func whole(body []byte) *wholeBody { return &wholeBody{bytes.NewReader(body), body} }
+
+// Close implements io.Closer.
+func (*wholeBody) Close() error { return nil }
 
 // unread answers a request whose body did not come.
 func unread(w http.ResponseWriter, err error) {

@@ -266,7 +266,7 @@ func (c *socket) answer(message []byte) {
 		}
 	}
 	r := c.from.Clone(c.ctx)
-	r.Method, r.ContentLength, r.Body = http.MethodPost, int64(len(message)), io.NopCloser(bytes.NewReader(message))
+	r.Method, r.ContentLength, r.Body = http.MethodPost, int64(len(message)), whole(message)
 	r.Header = http.Header{"Content-Type": {"application/json"}, "Origin": c.from.Header.Values("Origin"),
 		"User-Agent": c.from.Header.Values("User-Agent")}
 	c.of.answers.ServeHTTP(&messages{socket: c}, r)
