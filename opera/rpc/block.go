@@ -61,6 +61,18 @@ func (v *view) block(n inter.BlockNumber) (*block, error) {
 	return v.readBlock(of, true), nil
 }
 
+// passedBlock is block for a walk over many, which is not to push out of memory what others ask for.
+func (v *view) passedBlock(n inter.BlockNumber) (*block, error) {
+	if b := v.rememberedBlock(n); b != nil || n == 0 {
+		return b, nil
+	}
+	of, err := v.Block(n)
+	if err != nil || of == nil {
+		return nil, err
+	}
+	return v.readBlock(of, false), nil
+}
+
 // rememberedBlock returns a block that was asked for before, nil if it is not remembered. One after the
 // head came as a record; it is not remembered, because the chain's own will be in its place.
 func (v *view) rememberedBlock(n inter.BlockNumber) *block {

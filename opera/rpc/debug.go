@@ -105,7 +105,7 @@ func (d debugBlocks) BlocksTransactionTimes(
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			b, err := v.block(n)
+			b, err := v.passedBlock(n)
 			if err != nil || b == nil {
 				return nil, err
 			}

@@ -129,7 +129,7 @@ func (v *view) filter(ctx context.Context, got *found, from, to inter.BlockNumbe
 			}
 			return shorter(why, from, n-1)
 		}
-		b, err := v.block(n)
+		b, err := v.passedBlock(n)
 		if err != nil {
 			return err
 		}

@@ -94,3 +94,26 @@ func TestFilteredTracesAreThoseOfTheBlocks(t *testing.T) {
 	fails(t, c.Call(&part, "trace_filter", object{"fromAddress": make([]common.Address, 3000)}),
 		"too many addresses: 3000")
 }
+
+// A walk over many blocks pushes none out of memory that others ask for.
+func TestWalksOverBlocksRememberNone(t *testing.T) {
+	w := newWorld(t, recordedEvents, Options{})
+	c := dial(t, w)
+	remembered := func() int {
+		w.service.blocks.mu.Lock()
+		defer w.service.blocks.mu.Unlock()
+		return len(w.service.blocks.young) + len(w.service.blocks.old)
+	}
+	head := w.chain.Head().Number
+	var any json.RawMessage
+	if err := c.Call(&any, "debug_blocksTransactionTimes", hexutil.Uint64(head-1), hexutil.Uint64(head)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Call(&any, "trace_filter", object{"fromBlock": hexutil.Uint64(2),
+		"toBlock": hexutil.Uint64(head - 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if n := remembered(); n > 1 { // the head may be told to others
+		t.Errorf("%d blocks are remembered", n)
+	}
+}
