@@ -66,12 +66,15 @@ func (d *download) part(ctx context.Context, first byte) error {
 
 // accounts asks for accounts of a part from a hash on.
 func (d *download) accounts(ctx context.Context, from, to common.Hash) (p *page, err error) {
-	err = d.ask(ctx, func(ctx context.Context, peer Peer) error {
+	err = d.ask(ctx, func(ctx context.Context, peer Peer) (uint64, error) {
 		a, err := peer.Accounts(ctx, d.root, from, to, d.o.Bytes)
 		if err == nil {
 			p, err = checkAccounts(d.root, from, to, a, d.o.Bytes)
 		}
-		return err
+		if err != nil {
+			return 0, err
+		}
+		return p.bytes, nil
 	})
 	return p, err
 }
@@ -116,16 +119,15 @@ func (d *download) someSlots(ctx context.Context, of []held, from common.Hash) (
 	for i := range of {
 		hashes[i] = of[i].Hash
 	}
-	err = d.ask(ctx, func(ctx context.Context, peer Peer) error {
+	err = d.ask(ctx, func(ctx context.Context, peer Peer) (bytes uint64, err error) {
 		s, err := peer.Slots(ctx, d.root, hashes, from, d.o.Bytes)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		var bytes uint64
 		if got, bytes, err = checkSlots(of, from, s, d.o.Bytes); err == nil {
 			d.at.bytes.Add(bytes)
 		}
-		return err
+		return bytes, err
 	})
 	return got, err
 }
@@ -137,11 +139,11 @@ func (d *download) codes(ctx context.Context, of []held) error {
 		batch := wanted[:min(len(wanted), codeHashes)]
 		var codes [][]byte
 		var lacking []common.Hash
-		err := d.ask(ctx, func(ctx context.Context, peer Peer) (err error) {
+		err := d.ask(ctx, func(ctx context.Context, peer Peer) (bytes uint64, err error) {
 			if codes, err = peer.Codes(ctx, batch, d.o.Bytes); err == nil {
 				lacking, err = checkCodes(batch, codes, d.o.Bytes)
 			}
-			return err
+			return sizeOf(codes), err
 		})
 		if err == nil {
 			err = d.to.Bring(ctx, &Part{Codes: codes})

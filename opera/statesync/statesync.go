@@ -18,7 +18,9 @@
 //  2. A peer that lies, or is silent for too long, is asked nothing any more and dropped. What it was asked
 //     is asked of another.
 //  3. A peer that does not have the state is no liar. It is not asked again for this state.
-//  4. A state that nobody has any more is given up ([ErrNotServed]); a later one is begun anew.
+//  4. A peer whose answers are right and of little use, late or small, is not asked while a much better one is there:
+//     a few such would keep all workers. New peers are tried by some of the workers, once each at a time.
+//  5. A state that nobody has any more is given up ([ErrNotServed]); a later one is begun anew.
 package statesync
 
 import (
@@ -132,7 +134,7 @@ type Syncer struct {
 func New(o Options) *Syncer {
 	o.fill()
 	s := &Syncer{o: o}
-	s.crowd.make(o.PerPeer)
+	s.crowd.make(o.Workers, o.PerPeer)
 	return s
 }
 

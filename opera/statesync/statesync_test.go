@@ -203,6 +203,40 @@ func TestASilentPeerIsDroppedAndAnotherAsked(t *testing.T) {
 	}
 }
 
+// Peers whose answers are right, late and small do not keep the workers from one that serves.
+func TestSlowPeersDoNotHoldUpTheOthers(t *testing.T) {
+	w := newWorld(t, random(t), 300)
+	o := small()
+	o.Workers, o.PerPeer = 16, 4
+	s := New(o)
+	const late = 300 * time.Millisecond
+	s.Add(honest(t, w, "honest"))
+	var slow []*peer
+	for i := range 6 {
+		p := honest(t, w, fmt.Sprint("slow ", i))
+		p.small = true
+		p.before = func(ctx context.Context) error {
+			select {
+			case <-time.After(late):
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}
+		slow = append(slow, p)
+		s.Add(p)
+	}
+	began := time.Now()
+	syncState(t, s, w)
+	asked := int64(0)
+	for _, p := range slow {
+		asked += p.asks.Load()
+	}
+	t.Logf("it took %v, with %d requests to slow peers", time.Since(began), asked)
+	if asked > 4*int64(len(slow)) {
+		t.Errorf("%d requests went to %d slow peers", asked, len(slow))
+	}
+}
+
 // A state that all peers have forgotten in the middle is given up, and a later one comes from the
 // beginning, without anything of the other.
 func TestAStateThatIsForgottenIsGivenUpForALaterOne(t *testing.T) {

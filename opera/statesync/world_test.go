@@ -132,6 +132,7 @@ type peer struct {
 	codes    func([][]byte) [][]byte
 	before   func(ctx context.Context) error // an answer
 	dropped  func(error)
+	small    bool // answers have one account or slot
 
 	asked, asks, most atomic.Int64
 }
@@ -161,6 +162,9 @@ func (p *peer) Accounts(ctx context.Context, root, first, to common.Hash, most u
 	}
 	if err != nil {
 		return nil, err
+	}
+	if p.small {
+		most = 1
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
