@@ -92,15 +92,19 @@ type lacking struct {
 }
 
 // look finds for which requests of a body the chain lacks something; nil if for none. To read a long one, or many, is
-// work, for which there is a turn.
+// work, for which there is a turn, and of a request that tells something of a block the block may be read already.
 func (o *older) look(ctx context.Context, client httpserver.Client, body []byte, batch bool) (list []part, err error) {
-	if batch || len(body) > lightBytes {
-		end, err := o.s.turn(ctx, client)
-		if err != nil {
-			return nil, err
+	turns := o.s.pace.executing
+	if !batch && len(body) <= lightBytes {
+		if turns = o.s.pace.turnsOfBody(body); turns == o.s.pace.executing {
+			turns = nil // what is looked up is little
 		}
-		defer end()
 	}
+	end, err := o.s.pace.take(ctx, turns, client)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	var bodies []json.RawMessage
 	if !batch {
 		bodies = append(bodies, body)

@@ -192,7 +192,7 @@ func (q *quick) answer(
 ) (answer []byte, taken bool) {
 	of, ok := open(body)
 	method := q.methods[string(of.method)]
-	if !ok || method == nil || q.s.options.Older != nil && q.older.finds(string(of.method), of.params) {
+	if !ok || method == nil || !q.tells(string(of.method)) && q.lacks(string(of.method), of.params) {
 		return nil, false
 	}
 	begun := time.Now()
@@ -210,7 +210,16 @@ func (q *quick) answer(
 	return append(answer, '}'), true
 }
 
-// work has a method answer, when it is the client's turn if the method waits for one.
+// tells tells whether a method reads a block to find out whether the chain lacks it, for which there is a turn.
+func (q *quick) tells(method string) bool { return q.s.pace.turnsOf(method) == q.s.pace.telling }
+
+// lacks tells whether the chain lacks something that another node is asked for.
+func (q *quick) lacks(method string, params [][]byte) bool {
+	return q.s.options.Older != nil && q.older.finds(method, params)
+}
+
+// work has a method answer, when it is the client's turn if the method waits for one. It takes no request that
+// another node is asked for.
 func (q *quick) work(
 	ctx context.Context, client httpserver.Client, name string, method quickMethod, params [][]byte, out []byte,
 ) (answer []byte, err error, taken bool) {
@@ -219,6 +228,9 @@ func (q *quick) work(
 		return nil, err, true
 	}
 	defer end()
+	if q.tells(name) && q.lacks(name, params) {
+		return nil, nil, false
+	}
 	return method(ctx, params, out)
 }
 
