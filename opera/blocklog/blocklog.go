@@ -245,6 +245,32 @@ func (l *Log) Block(number inter.BlockNumber) (*Block, error) {
 	return b, nil
 }
 
+// ID returns the id of a block, and whether there is one. Nothing else of the block is decoded, which may be large.
+func (l *Log) ID(number inter.BlockNumber) (id inter.EventID, found bool, err error) {
+	p, at := l.place(number)
+	entry, err := p.log.Read(at, nil)
+	if errors.Is(err, appendonly.ErrNoEntry) {
+		b, err := l.Recorded(number)
+		if err != nil || b == nil {
+			return id, false, err
+		}
+		return b.ID, true, nil
+	}
+	var raw []byte
+	if err == nil {
+		if raw, _, err = rlp.SplitList(entry); err == nil {
+			raw, _, err = rlp.SplitString(raw)
+		}
+	}
+	if err == nil && len(raw) != len(id) {
+		err = fmt.Errorf("its id has %d bytes", len(raw))
+	}
+	if err != nil {
+		return id, false, fmt.Errorf("read the id of block %d: %w", number, err)
+	}
+	return inter.EventID(raw), true, nil
+}
+
 // Root returns the root of the state after a block of the chain's own, and whether the log
 // has it.
 func (l *Log) Root(number inter.BlockNumber) (root [32]byte, ok bool, err error) {

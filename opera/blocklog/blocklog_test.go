@@ -230,6 +230,51 @@ func checkFound(t *testing.T, l *Log, n inter.BlockNumber, b *Block) {
 	}
 }
 
+// The id of a block is had without the block, whose logs take many times their bytes in memory.
+func TestAnIDIsReadWithoutItsBlock(t *testing.T) {
+	racedetector.SkipMeasure(t)
+	l, err := Open(Options{FS: memfs.New(), Dir: "/blocks", First: 2})
+	must(t, err)
+	large := &Block{ID: inter.EventID{1, 2, 3}, Receipts: []*types.ReceiptForStorage{{}}}
+	for range 20_000 {
+		large.Receipts[0].Logs = append(large.Receipts[0].Logs, &types.Log{Topics: make([]common.Hash, 4)})
+	}
+	must(t, l.AppendBrought(1, large))
+	must(t, l.Append(2, large))
+	must(t, l.AppendRecord(5, large))
+	bytes := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	for n := inter.BlockNumber(1); n <= 2; n++ {
+		whole := bytes(func() {
+			_, err := l.Block(n)
+			must(t, err)
+		})
+		of := bytes(func() {
+			id, found, err := l.ID(n)
+			must(t, err)
+			if !found || id != large.ID {
+				t.Errorf("the id of block %d is %x, %v", n, id, found)
+			}
+		})
+		t.Logf("the id of block %d takes %d KiB, the block %d", n, of>>10, whole>>10)
+		if of > whole/2 {
+			t.Errorf("the id of block %d takes %d bytes, the block %d", n, of, whole)
+		}
+	}
+	if id, found, err := l.ID(5); err != nil || found && id != large.ID {
+		t.Errorf("the id of a record: %x, %v, %v", id, found, err)
+	}
+	if _, found, err := l.ID(3); err != nil || found {
+		t.Errorf("the id of no block: %v, %v", found, err)
+	}
+	must(t, l.Close())
+}
+
 func TestASearchEndsWithItsContext(t *testing.T) {
 	l, err := Open(Options{FS: memfs.New(), Dir: "/blocks", First: 1})
 	must(t, err)

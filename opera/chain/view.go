@@ -190,11 +190,23 @@ func (v *View) BlockID(number inter.BlockNumber) inter.EventID {
 	if number == 0 {
 		return v.chain.zero()
 	}
-	b, err := v.entry(number)
-	if err != nil || b == nil {
+	id, found, err := idOf(v, number)
+	if err != nil || !found {
 		return inter.EventID{}
 	}
-	return b.ID
+	return id
+}
+
+// idOf returns the id of a block as entry does the block, and whether there is one.
+func idOf(v *View, number inter.BlockNumber) (id inter.EventID, found bool, err error) {
+	if v.has(number) {
+		return v.chain.logs.blocks.ID(number)
+	}
+	b, err := v.chain.logs.blocks.Recorded(number)
+	if err != nil || b == nil {
+		return id, false, err
+	}
+	return b.ID, true, nil
 }
 
 // BlockIDs returns what tells ids as a view's BlockID does, and reads each block once: a contract asks for next to no
@@ -273,12 +285,12 @@ func (c *Chain) root(number inter.BlockNumber) ([32]byte, error) {
 func (v *View) NumberOf(id inter.EventID) (number inter.BlockNumber, found bool, err error) {
 	var failed error
 	err = v.chain.logs.blocks.Numbers(id, func(n inter.BlockNumber) bool {
-		b, err := v.entry(n)
+		is, has, err := idOf(v, n)
 		if err != nil {
 			failed = err
 			return false
 		}
-		if found = b != nil && b.ID == id; found {
+		if found = has && is == id; found {
 			number = n
 		}
 		return !found

@@ -144,6 +144,7 @@ type Service struct {
 	options  Options
 	limits   Limits
 	blocks   *blockCache
+	finding  chan struct{} // has an element for each block that is being found by its id
 	analyses *evm.Analyses
 	codes    *codes
 	// pendingTexts are transactions that wait, as subscribers get them.
@@ -180,6 +181,7 @@ func New(o Options) *Service {
 	}
 	s := &Service{options: o, limits: o.Limits.withDefaults(), hashers: newHashers(), profiles: newProfiles()}
 	l := &s.limits
+	s.finding = make(chan struct{}, l.Tellings)
 	s.blocks, s.codes = newBlockCache(l.CachedBytes), newCodes(l.CodeBytes)
 	s.pendingTexts = newPendingTexts(l.KeptTold)
 	s.analyses = evm.NewAnalyses(l.AnalysisBytes)

@@ -164,11 +164,14 @@ func (v *view) resolve(r BlockRef, missing error) (inter.BlockNumber, error) {
 	return 0, errSelector
 }
 
-// numberOf returns which block has an id. Block 0 is never made, and has one too.
+// numberOf returns which block has an id. Block 0 is never made, and has one too. An entry of a log is read for it,
+// which may be large, and there may be no turn: few read one at once.
 func (v *view) numberOf(hash common.Hash) (inter.BlockNumber, bool, error) {
 	if hash == v.zero() {
 		return 0, true, nil
 	}
+	v.service.finding <- struct{}{}
+	defer func() { <-v.service.finding }()
 	n, found, err := v.NumberOf(inter.EventID(hash))
 	if err != nil {
 		return 0, false, fmt.Errorf("find block %v: %w", hash, err)
