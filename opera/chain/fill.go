@@ -240,6 +240,15 @@ func (c *Chain) resumeRecords() error {
 // fillOwn tells the votes and the rows of records that the chain has made a block itself, and its
 // epoch. It is part of the block's revision.
 func (c *Chain) fillOwn(s store.Store, b *draft) error {
+	if !c.epoch.Rules.Upgrades.Llr { // the epoch that the block is of, if it seals it too
+		begun := inter.Epoch(0)
+		if b.Sealing() {
+			begun = b.Epoch.Epoch
+		}
+		if err := c.votes.Pass(b.Info.Number, begun); err != nil {
+			return err
+		}
+	}
 	if err := c.votes.FillBlock(b.Info.Number); err != nil || !b.Sealing() {
 		return err
 	}

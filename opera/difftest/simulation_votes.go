@@ -16,14 +16,18 @@ func (s *Simulation) someHash(right [32]byte) [32]byte {
 
 // vote adds votes, right and wrong ones, for an epoch and for blocks.
 func (s *Simulation) vote(m *member, p *inter.Payload) error {
-	if s.IntN(12) == 0 {
+	seldom := 12
+	if s.prompt {
+		seldom = 3
+	}
+	if s.IntN(seldom) == 0 {
 		v, err := s.epochVote(m, p.Epoch)
 		if err != nil {
 			return err
 		}
 		p.EpochVote = v
 	}
-	if s.IntN(12) == 0 {
+	if s.IntN(seldom) == 0 {
 		v, err := s.blockVotes(m, p.Epoch)
 		if err != nil {
 			return err
@@ -47,6 +51,10 @@ func (s *Simulation) knows(m *member, e inter.Epoch) (*inter.EpochRecord, bool, 
 // epochVote is a vote for a recent epoch, or for none where there is nothing to vote for.
 func (s *Simulation) epochVote(m *member, now inter.Epoch) (v inter.EpochVote, err error) {
 	e := now - inter.Epoch(s.IntN(4))
+	wanting := s.prompt && s.IntN(4) > 0
+	if wanting {
+		_, e = s.chain.Votes().Undecided()
+	}
 	if e < 3 || e > now {
 		return v, nil
 	}
@@ -58,11 +66,18 @@ func (s *Simulation) epochVote(m *member, now inter.Epoch) (v inter.EpochVote, e
 	if err != nil || record == nil {
 		return v, err
 	}
-	return inter.EpochVote{Epoch: e, Vote: s.someHash(record.State.Hash())}, nil
+	vote := record.State.Hash()
+	if !wanting {
+		vote = s.someHash(vote)
+	}
+	return inter.EpochVote{Epoch: e, Vote: vote}, nil
 }
 
 // blockVotes are votes for blocks of a recent epoch and after it, some of them to come.
 func (s *Simulation) blockVotes(m *member, now inter.Epoch) (v inter.BlockVotes, err error) {
+	if s.prompt && s.IntN(4) > 0 {
+		return s.wantedVotes(m)
+	}
 	e := now - inter.Epoch(s.IntN(3))
 	if e < 2 || e > now {
 		return v, nil
@@ -82,6 +97,28 @@ func (s *Simulation) blockVotes(m *member, now inter.Epoch) (v inter.BlockVotes,
 			vote = s.someHash(b.Block.Hash())
 		}
 		v.Votes = append(v.Votes, vote)
+	}
+	return v, nil
+}
+
+// wantedVotes are right votes for the first blocks that are undecided.
+func (s *Simulation) wantedVotes(m *member) (v inter.BlockVotes, err error) {
+	v.Start, _ = s.chain.Votes().Undecided()
+	if v.Epoch, err = s.chain.EpochBeyond(v.Start); err != nil {
+		return v, err
+	}
+	if _, could, err := s.knows(m, v.Epoch); err != nil || !could {
+		return inter.BlockVotes{}, err
+	}
+	for n := v.Start; n <= s.chain.Head().Number && len(v.Votes) < 64; n++ {
+		b, err := s.chain.BlockRecord(n)
+		if err != nil || b == nil {
+			return inter.BlockVotes{}, err
+		}
+		v.Votes = append(v.Votes, b.Block.Hash())
+	}
+	if len(v.Votes) == 0 {
+		return inter.BlockVotes{}, nil
 	}
 	return v, nil
 }

@@ -82,8 +82,7 @@ func (l *Ledger) addBlocks(by inter.ValidatorID, v *inter.BlockVotes, group *int
 			return err
 		}
 		if decided && n == l.state.Block {
-			if err := l.advance(func() []byte { return blockKey(l.state.Block) },
-				func() { l.state.Block++ }); err != nil {
+			if err := l.advanceBlocks(); err != nil {
 				return err
 			}
 		}
@@ -121,8 +120,7 @@ func (l *Ledger) addEpoch(by inter.ValidatorID, v *inter.EpochVote, group *inter
 			return err
 		}
 		if decided && v.Epoch == l.state.Epoch {
-			if err := l.advance(func() []byte { return epochKey(l.state.Epoch) },
-				func() { l.state.Epoch++ }); err != nil {
+			if err := l.advanceEpochs(); err != nil {
 				return err
 			}
 		}
@@ -232,6 +230,14 @@ func (l *Ledger) has(record []byte) (bool, error) {
 	return l.filled.HasEpoch(e)
 }
 
+func (l *Ledger) advanceBlocks() error {
+	return l.advance(func() []byte { return blockKey(l.state.Block) }, func() { l.state.Block++ })
+}
+
+func (l *Ledger) advanceEpochs() error {
+	return l.advance(func() []byte { return epochKey(l.state.Epoch) }, func() { l.state.Epoch++ })
+}
+
 // advance passes over the records that are decided without a gap, and forgets how; what is
 // decided is forgotten too where the chain has the record.
 func (l *Ledger) advance(lowest func() []byte, next func()) error {
@@ -253,6 +259,23 @@ func (l *Ledger) advance(lowest func() []byte, next func()) error {
 		}
 		next()
 	}
+}
+
+// Pass tells that the chain makes a block by rules with which nobody votes, and which epoch begins after it, 0 if
+// none does. Such a block is undecided no more if it is the lowest that was, and so is the epoch (go-opera, gossip:
+// consensusCallbackBeginBlockFn). One that is lower still waits for its votes.
+func (l *Ledger) Pass(n inter.BlockNumber, begun inter.Epoch) error {
+	if n == l.state.Block {
+		l.state.Block++
+		if err := l.advanceBlocks(); err != nil {
+			return err
+		}
+	}
+	if begun == 0 || begun != l.state.Epoch {
+		return nil
+	}
+	l.state.Epoch++
+	return l.advanceEpochs()
 }
 
 // FillBlock tells that the chain has a block from now on.
