@@ -65,6 +65,9 @@ type Options struct {
 	// Connected, if not nil, is told of each block after it was published. It must not
 	// keep the writer.
 	Connected func(*Block)
+	// Recorded, if not nil, is told of each block that came as a record, once it is taken. It must not keep the
+	// writer.
+	Recorded func(*inter.BlockRecord)
 	// Pushed, if not nil, is told of each block while its revision can be undone, with the block before it, and the
 	// rows of [Teller.Tables] that it changed. Nobody sees the block yet. It must not keep the writer; after an error
 	// of it nothing can go on.

@@ -15,6 +15,10 @@ import (
 // First returns the first block that is not of the genesis. Any goroutine may ask.
 func (l *logs) First() inter.BlockNumber { return l.blocks.First() }
 
+// AfterGenesis returns the first block that no genesis brought: this node has made it, or it came as a
+// record. Any goroutine may ask.
+func (l *logs) AfterGenesis() inter.BlockNumber { return l.blocks.Top() }
+
 // Lowest returns the oldest block that there is. Any goroutine may ask.
 func (l *logs) Lowest() inter.BlockNumber {
 	return l.blocks.Top() - inter.BlockNumber(l.blocks.Brought())

@@ -176,6 +176,9 @@ func (c *Chain) AddBlockRecord(r *inter.BlockRecord) error {
 	if err != nil {
 		return c.fail(fmt.Errorf("write the record of block %d: %w", r.Number, err))
 	}
+	if c.options.Recorded != nil {
+		c.options.Recorded(r)
+	}
 	return nil
 }
 

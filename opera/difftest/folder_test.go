@@ -3,6 +3,7 @@ package difftest
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/big"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/syndtr/goleveldb/leveldb"
 )
 
 // The folder of a go-opera is taken over by the command, which is killed in the middle, and
@@ -54,6 +56,7 @@ func TestAFolderIsTakenOverByCommandAndGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	ours := own(t)
+	refusePaused(ctx, t, ours.program, theirs.data(), filepath.Join(dir, "paused"))
 	c := &importing{program: ours.program, to: filepath.Join(dir, "ours"), from: theirs.data()}
 	middle := 0
 	for tries := 0; middle < 3; tries++ {
@@ -190,5 +193,25 @@ func prune(ctx context.Context, t *testing.T, p *Peer, of Config, dir string) {
 	out, err := p.Command(ctx, append(args, "snapshot", "prune-state", "--bloomfilter.size", "256")...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("prune: %v: %s", err, out)
+	}
+}
+
+// refusePaused has a copy of a folder refused whose go-opera the network has told to be replaced.
+func refusePaused(ctx context.Context, t *testing.T, program, from, to string) {
+	t.Helper()
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	db, err := leveldb.OpenFile(filepath.Join(to, "chaindata", "leveldb-fsh", "main"), nil)
+	if err == nil {
+		err = errors.Join(db.Put([]byte("Vv"), binary.BigEndian.AppendUint64(nil, 2_000_000_000_000), nil), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &importing{program: program, to: to + ".ours", from: to}
+	said, err := c.run(ctx, "import", "datadir", c.from)
+	if err == nil || !strings.Contains(said, "Network upgrade 2.0.0 was activated") {
+		t.Errorf("the folder of a go-opera that is paused: %v: %s", err, said)
 	}
 }

@@ -46,11 +46,15 @@ var tableNames = []string{
 	lastEpochVotes, stateTable, receiptsTable, transactionTable, consensusTable,
 }
 
+// demandTable is there where the network has demanded a version of its nodes; one row.
+const demandTable = "gossip/V"
+
 // Keys of tables that have one row, or few.
 var (
 	versionKey = []byte("id")
 	presentKey = []byte("s")
 	genesisKey = []byte("g")
+	demandKey  = []byte("v")
 	decidedKey = []byte("cd") // of consensus: the table of what is decided, and its row
 )
 
@@ -107,6 +111,23 @@ func (f *Folder) Head() (*Head, error) {
 	}
 	h.Block, h.Epoch, h.Decided = present.BlockState, present.EpochState, decided.Frame
 	return h, nil
+}
+
+// Demanded returns the version that the network demands of its nodes, 0 if it has demanded none (go-opera,
+// gossip/blockproc/verwatcher).
+func (f *Folder) Demanded() (uint64, error) {
+	t, ok := f.tables[demandTable]
+	if !ok {
+		return 0, nil
+	}
+	raw, err := t.get(demandKey)
+	if err == nil && raw != nil && len(raw) != 8 {
+		err = t.malformedError(demandKey, fmt.Errorf("it has %d bytes", len(raw)))
+	}
+	if err != nil || raw == nil {
+		return 0, err
+	}
+	return binary.BigEndian.Uint64(raw), nil
 }
 
 // Epoch returns the record of an epoch's beginning, nil if there is none.

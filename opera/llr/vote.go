@@ -82,7 +82,7 @@ func (l *Ledger) addBlocks(by inter.ValidatorID, v *inter.BlockVotes, group *int
 			return err
 		}
 		if decided && n == l.state.Block {
-			if err := l.advanceBlocks(); err != nil {
+			if err := l.advance(ofBlock); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (l *Ledger) addEpoch(by inter.ValidatorID, v *inter.EpochVote, group *inter
 			return err
 		}
 		if decided && v.Epoch == l.state.Epoch {
-			if err := l.advanceEpochs(); err != nil {
+			if err := l.advance(ofEpoch); err != nil {
 				return err
 			}
 		}
@@ -178,9 +178,9 @@ func (l *Ledger) count(ballot []byte, vote [32]byte, by inter.ValidatorID, group
 	case err != nil:
 	case won == nil && enough:
 		l.put(l.tables.decided, record, vote[:])
-		l.decide(record, vote, nil)
+		l.decisions = append(l.decisions, decision(record, vote, nil))
 	case won != nil && enough && !bytes.Equal(won, vote[:]):
-		l.decide(record, vote, won)
+		l.decisions = append(l.decisions, decision(record, vote, won))
 	}
 	return won != nil || enough, err
 }
@@ -195,10 +195,10 @@ type Decision struct {
 	Before []byte
 }
 
-func (l *Ledger) decide(record []byte, vote [32]byte, before []byte) {
+func decision(record []byte, vote [32]byte, before []byte) Decision {
 	d := Decision{Hash: vote, Before: before}
 	d.Block, d.Epoch = recordNumber(record)
-	l.decisions = append(l.decisions, d)
+	return d
 }
 
 // Decisions returns what was decided since the last call, in the order of the votes.
@@ -230,19 +230,28 @@ func (l *Ledger) has(record []byte) (bool, error) {
 	return l.filled.HasEpoch(e)
 }
 
-func (l *Ledger) advanceBlocks() error {
-	return l.advance(func() []byte { return blockKey(l.state.Block) }, func() { l.state.Block++ })
+// lowest names the lowest record of a kind that is undecided.
+func (s *State) lowest(kind byte) []byte {
+	if kind == ofBlock {
+		return blockKey(s.Block)
+	}
+	return epochKey(s.Epoch)
 }
 
-func (l *Ledger) advanceEpochs() error {
-	return l.advance(func() []byte { return epochKey(l.state.Epoch) }, func() { l.state.Epoch++ })
+// pass goes on to the next record of a kind.
+func (s *State) pass(kind byte) {
+	if kind == ofBlock {
+		s.Block++
+	} else {
+		s.Epoch++
+	}
 }
 
-// advance passes over the records that are decided without a gap, and forgets how; what is
+// advance passes over the records of a kind that are decided without a gap, and forgets how; what is
 // decided is forgotten too where the chain has the record.
-func (l *Ledger) advance(lowest func() []byte, next func()) error {
+func (l *Ledger) advance(kind byte) error {
 	for {
-		key := lowest()
+		key := l.state.lowest(kind)
 		won, err := l.get(l.tables.decided, key)
 		if err != nil || won == nil {
 			l.put(l.tables.state, stateKey,
@@ -257,7 +266,7 @@ func (l *Ledger) advance(lowest func() []byte, next func()) error {
 		if err != nil {
 			return err
 		}
-		next()
+		l.state.pass(kind)
 	}
 }
 
@@ -267,7 +276,7 @@ func (l *Ledger) advance(lowest func() []byte, next func()) error {
 func (l *Ledger) Pass(n inter.BlockNumber, begun inter.Epoch) error {
 	if n == l.state.Block {
 		l.state.Block++
-		if err := l.advanceBlocks(); err != nil {
+		if err := l.advance(ofBlock); err != nil {
 			return err
 		}
 	}
@@ -275,7 +284,7 @@ func (l *Ledger) Pass(n inter.BlockNumber, begun inter.Epoch) error {
 		return nil
 	}
 	l.state.Epoch++
-	return l.advanceEpochs()
+	return l.advance(ofEpoch)
 }
 
 // FillBlock tells that the chain has a block from now on.

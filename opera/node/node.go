@@ -127,9 +127,7 @@ func Open(ctx context.Context, o Options) (n *Node, err error) {
 	if err := n.version.read(n.chain); err != nil {
 		return n, err
 	}
-	if err := n.version.unsupportedError(); err != nil {
-		o.Log.Warn(err.Error())
-	}
+	n.version.warn(o.Log)
 	n.running.Go(n.write)
 	n.setAside()
 	n.running.Go(n.watchDisk)
@@ -152,6 +150,11 @@ func (n *Node) openChain() (err error) {
 		Store: n.store, History: n.history, Connected: n.handleBlock, Beginnings: n.o.Serving,
 		Warn:     func(err error) { n.o.Log.Warn(err.Error()) },
 		Progress: func(done, total uint64) { n.opening.Items(done, total) },
+		Recorded: func(b *inter.BlockRecord) {
+			if n.version.noteRecord(b) {
+				n.version.warn(n.o.Log)
+			}
+		},
 	}
 	if n.fleet.replicates() {
 		n.fleet.follower, err = chain.OpenFollower(o)
@@ -223,9 +226,7 @@ func (n *Node) handleBlock(b *chain.Block) {
 	}
 	n.mu.Unlock()
 	if n.version.noteBlock(b) {
-		if err := n.version.unsupportedError(); err != nil {
-			n.o.Log.Warn(err.Error())
-		}
+		n.version.warn(n.o.Log)
 	}
 	n.saveIfDue()
 	n.checkSynced(b.ID.Epoch(), b.Time)

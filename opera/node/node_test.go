@@ -427,6 +427,24 @@ func TestAVersionThatTheNetworkDemandsStopsTheWriter(t *testing.T) {
 		t.Error("nothing is said")
 	}
 	n.handleBlock(log(0, func(l *types.Log) { clear(l.Data) })) // the network has thought better of it
+	asRecord := func(number inter.BlockNumber, b *chain.Block) *inter.BlockRecord {
+		return &inter.BlockRecord{Number: number, Block: inter.BlockContent{
+			Receipts: []*types.ReceiptForStorage{(*types.ReceiptForStorage)(b.Receipts[0])}}}
+	}
+	for _, c := range []struct {
+		number inter.BlockNumber
+		demand byte
+		paused bool
+	}{{5, 1, true}, {4, 0, true}, {6, 0, false}, {5, 1, false}} {
+		n.version.noteRecord(asRecord(c.number, log(c.demand, func(l *types.Log) {
+			if c.demand == 0 {
+				clear(l.Data)
+			}
+		})))
+		if err := (gate{n}).Paused(); (err != nil) != c.paused {
+			t.Errorf("after the record of block %d, whose demand is %d: %v", c.number, c.demand, err)
+		}
+	}
 	importEvents(t, n)
 	shut(t, n)
 }

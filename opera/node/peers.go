@@ -94,9 +94,9 @@ func (s *services) peerOptions(n *Node) (p2p.Options, error) {
 	}
 	o := p2p.Options{
 		Limits:       p2p.DefaultLimits(),
-		Ledger:       p2p.NewLedger(n.Chain(), n),
+		Ledger:       p2p.NewLedger(n.Chain(), gate{n}),
 		Records:      p2p.NewRecords(n.Chain()),
-		RecordLedger: p2p.NewRecordLedger(n.Chain(), n),
+		RecordLedger: p2p.NewRecordLedger(n.Chain(), gate{n}),
 		States:       p2p.NewStates(n.Chain()),
 		Snap:         s.Opera.AllowSnapsync,
 		Taken:        s.summary(n),

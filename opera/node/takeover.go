@@ -36,6 +36,9 @@ func (n *Node) takeOver(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := known(from); err != nil {
+		return errors.Join(err, from.Close())
+	}
 	t := chain.Takeover{From: from, States: n.o.History.States}
 	for {
 		err = n.take(ctx, t)
@@ -47,6 +50,19 @@ func (n *Node) takeOver(ctx context.Context) error {
 			"from", pruned.StatesFrom, "missing", err)
 		t.StatesFrom = pruned.StatesFrom
 	}
+}
+
+// known refuses a folder whose go-opera has stopped because the network demands a newer version: the rules
+// after it are not known here either.
+func known(from *gooperadir.Folder) error {
+	demanded, err := from.Demanded()
+	if err == nil {
+		err = unsupportedError(demanded)
+	}
+	if err != nil {
+		return fmt.Errorf("take over %s: %w", from.Path(), err)
+	}
+	return nil
 }
 
 // take tries to take a folder over.

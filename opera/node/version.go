@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync/atomic"
 
@@ -12,14 +13,19 @@ import (
 
 	"tarn/opera/chain"
 	"tarn/opera/epoch"
+	"tarn/opera/inter"
 )
 
 // ours is the version of go-opera whose rules these are, as the driver contract counts
 // them (go-opera, version): major, minor and patch, a million apart.
 const ours = 1*1_000_000_000_000 + 1*1_000_000 + 3
 
-// version is what the network demands of its nodes. The logs say it: nothing is kept.
-type version struct{ demanded atomic.Uint64 }
+// version is what the network demands of its nodes. The logs say it: nothing is kept. What the newest block
+// says counts, whether it was made here or came as a record; what a genesis brought does not.
+type version struct {
+	demanded atomic.Uint64
+	said     uint64 // the block that said it last; the writer's
+}
 
 // read takes what the driver contract said last.
 func (v *version) read(c *chain.Chain) error {
@@ -28,11 +34,10 @@ func (v *version) read(c *chain.Chain) error {
 		return err
 	}
 	defer view.Close()
-	// What came before the chain's own blocks was for those who made them.
-	q := chain.LogQuery{From: c.First(), To: math.MaxUint64, Addresses: []common.Address{epoch.Driver()},
+	q := chain.LogQuery{From: c.AfterGenesis(), To: math.MaxUint64, Addresses: []common.Address{epoch.Driver()},
 		Topics: [][]common.Hash{{epoch.UpdateVersion()}}}
 	err = view.Logs(context.Background(), q, func(l *types.Log) bool {
-		v.hear(l)
+		v.hear(l, l.BlockNumber)
 		return true
 	})
 	if err != nil {
@@ -45,24 +50,43 @@ func (v *version) read(c *chain.Chain) error {
 func (v *version) noteBlock(b *chain.Block) (any bool) {
 	for _, r := range b.Receipts {
 		for _, l := range r.Logs {
-			any = v.hear(l) || any
+			any = v.hear(l, uint64(b.Number)) || any
 		}
 	}
 	return any
 }
 
-func (v *version) hear(l *types.Log) bool {
-	if l.Address != epoch.Driver() || len(l.Topics) == 0 || l.Topics[0] != epoch.UpdateVersion() || len(l.Data) < 32 {
+// noteRecord tells whether a block that came as a record demands a version.
+func (v *version) noteRecord(b *inter.BlockRecord) (any bool) {
+	for _, r := range b.Block.Receipts {
+		for _, l := range r.Logs {
+			any = v.hear(l, uint64(b.Number)) || any
+		}
+	}
+	return any
+}
+
+func (v *version) hear(l *types.Log, block uint64) bool {
+	if block < v.said || l.Address != epoch.Driver() || len(l.Topics) == 0 || l.Topics[0] != epoch.UpdateVersion() || len(l.Data) < 32 {
 		return false
 	}
+	v.said = block
 	v.demanded.Store(binary.BigEndian.Uint64(l.Data[24:32]))
 	return true
 }
 
 // unsupportedError is why no event can be connected any more: the network demands rules that
 // this node does not know.
-func (v *version) unsupportedError() error {
-	n := v.demanded.Load()
+func (v *version) unsupportedError() error { return unsupportedError(v.demanded.Load()) }
+
+// warn says it if no event can be connected any more.
+func (v *version) warn(log *slog.Logger) {
+	if err := v.unsupportedError(); err != nil {
+		log.Warn(err.Error())
+	}
+}
+
+func unsupportedError(n uint64) error {
 	if n <= ours {
 		return nil
 	}

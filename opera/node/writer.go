@@ -20,6 +20,12 @@ func (n *Node) Do(ctx context.Context, work func(*chain.Chain) error) error {
 	return err
 }
 
+// gate is how peers' events reach the writer.
+type gate struct{ *Node }
+
+// Paused implements p2p.Writer: the network demands a newer version.
+func (g gate) Paused() error { return g.version.unsupportedError() }
+
 // write is the writer's goroutine. At its end nobody waits for it any more.
 func (n *Node) write() {
 	if err := n.writer.Run(n.ended); err != nil {

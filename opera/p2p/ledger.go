@@ -64,6 +64,9 @@ type Writer interface {
 	// Do runs work on that goroutine, and returns its error. It waits for its turn until ctx
 	// ends, and then for work itself. work must not call Do.
 	Do(ctx context.Context, work func(*chain.Chain) error) error
+	// Paused tells why no event may be connected now, nil if one may. It is asked before each event: the one before
+	// can bring it about (go-opera, gossip: processEvent).
+	Paused() error
 }
 
 // NewLedger returns the ledger of a chain, whose writer is reached through w.
@@ -113,6 +116,9 @@ func (l *chained) Connect(
 ) (epoch inter.Epoch, err error) {
 	err = l.writer.Do(ctx, func(c *chain.Chain) error {
 		for i, p := range events {
+			if err := l.writer.Paused(); err != nil {
+				return err
+			}
 			err := c.Connect(p, func() { accepted(i) })
 			if failed := c.Failed(); failed != nil {
 				return failed

@@ -31,8 +31,9 @@ func TestMain(m *testing.M) {
 // ledger is a chain in a folder, with a goroutine that owns it.
 type ledger struct {
 	*chaintest.Chain
-	work chan func()
-	all  sync.WaitGroup
+	work   chan func()
+	all    sync.WaitGroup
+	paused func() error // nil: never
 }
 
 func (l *ledger) Do(ctx context.Context, work func(*chain.Chain) error) error {
@@ -43,6 +44,13 @@ func (l *ledger) Do(ctx context.Context, work func(*chain.Chain) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+func (l *ledger) Paused() error {
+	if l.paused == nil {
+		return nil
+	}
+	return l.paused()
 }
 
 // openLedger opens the chain of a fakenet in a folder, and makes it if there is none.

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/holiman/uint256"
 )
 
@@ -334,5 +335,19 @@ func TestABalanceBeyondAWordIsAnError(t *testing.T) {
 	}
 	if _, err := b.Finish(1); !errors.Is(err, ErrBalance) {
 		t.Error("the block ends with ", err)
+	}
+}
+
+// The rules of a transaction may be without Berlin's after ones with them: nothing stays warm.
+func TestNothingStaysWarmWithoutBerlin(t *testing.T) {
+	s, tables := memory(t)
+	b := NewBlock(tables.Flat(s))
+	b.Prepare(london, address(1), address(2), nil, nil, nil)
+	b.AddSlotToAccessList(address(3), slot(1))
+	b.Prepare(params.Rules{IsLondon: true}, address(1), address(2), nil, nil, nil)
+	for i := range byte(4) {
+		if warm, slotWarm := b.SlotInAccessList(address(int(i)), slot(1)); warm || slotWarm {
+			t.Errorf("account %d is warm: %v, its slot: %v", i, warm, slotWarm)
+		}
 	}
 }

@@ -93,18 +93,18 @@ func (b *Block) undo(u *undo) {
 	}
 }
 
-// Prepare implements vm.StateDB: with Berlin's rules the list of what is warm begins anew,
-// with what a transaction has warm from its start.
+// Prepare implements vm.StateDB: the list of what is warm begins anew, with Berlin's rules with what a
+// transaction has warm from its start.
 func (b *Block) Prepare(
 	rules params.Rules, sender, coinbase common.Address, to *common.Address, precompiles []common.Address,
 	list types.AccessList,
 ) {
 	clear(b.transient)
+	clear(b.warm)
+	clear(b.warmSlots)
 	if !rules.IsEIP2929 {
 		return
 	}
-	clear(b.warm)
-	clear(b.warmSlots)
 	b.warm[sender] = struct{}{}
 	if to != nil {
 		b.warm[*to] = struct{}{}
