@@ -18,7 +18,7 @@ var faults = []plantedfault.Fault{
 		"append(bytes.Clone(ballot), make([]byte, 32)...)"},
 	{"votes of other epochs are of one tally", "../llr/vote.go", "AppendUint32(blockKey(n), uint32(of))", "AppendUint32(blockKey(n), 0)"},
 	{"the last record that has enough votes is decided", "../llr/vote.go", "case won == nil && enough:", "case enough:"},
-	{"what is undecided does not go on", "../llr/vote.go", "		next()\n", "		next()\n		return nil\n"},
+	{"what is undecided does not go on", "../llr/vote.go", "		l.state.pass(kind)\n", "		l.state.pass(kind)\n		return nil\n"},
 	{"last votes go back", "../llr/vote.go", "max(was.block, v.Last())", "v.Last()"},
 	{"last votes for epochs go back", "../llr/vote.go", "max(was.epoch, v.Epoch)", "v.Epoch"},
 	{"what is decided is forgotten before its record came", "../llr/vote.go", "err = l.forget(key, has)", "err = l.forget(key, has || true)"},
