@@ -67,13 +67,14 @@ type item struct {
 	raw      []byte
 	event    *inter.Payload
 	err      error
-	verified bool // of the present epoch when it was looked at, and right
+	verified bool             // of the present epoch when it was looked at, and right
+	found    eventcheck.Ahead // of one that was of a later epoch
 	ready    chan struct{}
 }
 
 // Feed connects the events of a source, which hands them out parents first and ends with
-// [io.EOF]. They are decoded and their signatures checked on all processors, and connected
-// in their order by the caller, the writer. Events that the chain knows, or whose epoch is
+// [io.EOF]. They are decoded and their signatures checked on all processors, those of later epochs with the keys
+// of the present one, and connected in their order by the caller, the writer. Events that the chain knows, or whose epoch is
 // over, are passed over. It stops at the first event that is wrong, and when the context
 // ends.
 func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func(Fed)) (Fed, error) {
@@ -178,8 +179,12 @@ func (v *Verifier) finish(it *item) {
 	if it.err != nil {
 		return
 	}
-	err := v.Verify(it.event)
+	signatures := v.now()
+	err := signatures.Event(it.event, eventcheck.Ahead{})
 	it.verified = err == nil
+	if it.event.Epoch > signatures.Epoch {
+		it.found = signatures.Ahead(it.event)
+	}
 	// Of which epoch it is, only the writer knows for certain.
 	if !errors.Is(err, eventcheck.ErrNotRelevant) && !errors.Is(err, eventcheck.ErrUnknownEpochBVs) &&
 		!errors.Is(err, eventcheck.ErrUnknownEpochEV) {
@@ -203,7 +208,7 @@ func (c *Chain) take(it *item, fed *Fed) error {
 		return nil
 	}
 	if !it.verified {
-		if err := c.verifier.Verify(p); err != nil {
+		if err := c.verifier.now().Event(p, it.found); err != nil {
 			return fmt.Errorf("%v: %w", p.ID(), err)
 		}
 	}

@@ -108,7 +108,7 @@ func (v *Verifier) Senders() *senderrecovery.Finder { return v.senders }
 
 // Verify checks the signatures of an event of the present epoch.
 func (v *Verifier) Verify(p *inter.Payload) error {
-	return v.now().Event(p)
+	return v.now().Event(p, eventcheck.Ahead{})
 }
 
 // now returns who checks the signatures of the present epoch.

@@ -108,13 +108,48 @@ func (w *world) check() error {
 		func() error { return w.epoch.Check(w.event) },
 		func() error { return Parents(&w.event.Event, w.parents) },
 		func() error { return w.epoch.CheckGasPower(&w.event.Event, w.parents[0]) },
-		func() error { return w.signatures.Event(w.event) },
+		func() error {
+			err := w.signatures.Event(w.event, Ahead{})
+			if again := w.signatures.Event(w.event, w.signatures.Ahead(w.event)); !errors.Is(again, err) {
+				return fmt.Errorf("%w; checked ahead: %w", err, again)
+			}
+			return err
+		},
 	} {
 		if err := check(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// What was found right ahead is not checked again, and counts only if the creator has the same key still.
+func TestWhatWasFoundAheadCountsForTheSameKey(t *testing.T) {
+	w := newWorld(t)
+	ahead := w.signatures.Ahead(w.event)
+	right := w.event.Signature
+	w.event.Signature[5]++
+	if err := w.signatures.Event(w.event, Ahead{}); !errors.Is(err, ErrWrongEventSig) {
+		t.Errorf("a wrong signature: %v", err)
+	}
+	if err := w.signatures.Event(w.event, ahead); err != nil {
+		t.Errorf("the signature was found right, and is checked again: %v", err)
+	}
+	w.event.Signature = right
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := w.signatures.Profiles[1]
+	profile.PublicKey = inter.PublicKey{Type: inter.Secp256k1Key, Raw: crypto.FromECDSAPub(&key.PublicKey)}
+	w.signatures.Profiles[1] = profile
+	if err := w.signatures.Event(w.event, ahead); !errors.Is(err, ErrWrongEventSig) {
+		t.Errorf("the creator has another key now: %v", err)
+	}
+	w.signatures.Profiles[1] = inter.Profile{Weight: profile.Weight}
+	if err := w.signatures.Event(w.event, Ahead{}); !errors.Is(err, ErrWrongEventSig) {
+		t.Errorf("the creator has no key now: %v", err)
+	}
 }
 
 func TestAnEventThatIsRightPasses(t *testing.T) {

@@ -479,7 +479,7 @@ func (p *planet) check(raw []byte, parents []*inter.Payload) string {
 		if _, ok := e.SelfParent(); ok {
 			self = headers[0]
 		}
-		said = append(said, Parents(&e.Event, headers), epoch.CheckGasPower(&e.Event, self), p.signatures.Event(e))
+		said = append(said, Parents(&e.Event, headers), epoch.CheckGasPower(&e.Event, self), p.signatures.Event(e, Ahead{}))
 	}
 	words := make([]string, len(said))
 	for i := range said {
