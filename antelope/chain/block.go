@@ -7,6 +7,7 @@ import (
 	"tarn/antelope/consensus"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/feature"
 	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
@@ -26,6 +27,7 @@ func (c *Chain) StartBlock(s execute.Start) error {
 	if err != nil {
 		return c.abortAfter(err)
 	}
+	c.keys.FollowSpring(c.executor.Active(feature.Savanna))
 	return nil
 }
 

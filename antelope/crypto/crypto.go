@@ -1,6 +1,7 @@
 // Package crypto holds the cryptography of the Antelope protocol: the recovery of
 // public keys from signatures, private keys, and the primitives that contracts call,
-// each with exactly the results and the failures of Leap 5.0, whatever the input.
+// each with exactly the results and the failures of Leap 5.0, whatever the input, or of
+// Spring where it says so.
 //
 // It owns no state and no limits of a chain (which key types are active, how long a
 // signature may be); it does no I/O, starts no goroutine, and everything in it may
@@ -8,7 +9,8 @@
 //
 // Keys and signatures:
 //
-//	Recover(sig, digest, canonical) (PublicKey, error)
+//	Recover, RecoverSpring (sig, digest, canonical) (PublicKey, error)
+//	WebAuthnDiffers(sig) bool
 //	RecoverK1(compact, digest) ([33]byte, bool)
 //	IsCanonical(compact) bool
 //	Signers: finds the keys of many signatures, faster those of frequent signers

@@ -13,13 +13,25 @@ import (
 // of key is active, and how long a WebAuthn signature may be, is for the caller to
 // check. Errors are fc's, of kind [exception.FCAssert] or [exception.FCUnspecified].
 func Recover(sig types.Signature, digest types.Checksum256, canonical bool) (types.PublicKey, error) {
+	return recoverKey(&sig, digest, canonical, decodeBase64URL)
+}
+
+// RecoverSpring is Recover by Spring's rules, which read a WebAuthn challenge otherwise if it
+// is not written as it should be.
+func RecoverSpring(sig types.Signature, digest types.Checksum256, canonical bool) (types.PublicKey, error) {
+	return recoverKey(&sig, digest, canonical, decodeSpringBase64URL)
+}
+
+func recoverKey(
+	sig *types.Signature, digest types.Checksum256, canonical bool, challenge func(string) ([]byte, error),
+) (types.PublicKey, error) {
 	switch sig.Type {
 	case types.K1:
-		return recoverKeyK1(&sig, (*[32]byte)(&digest), canonical)
+		return recoverKeyK1(sig, (*[32]byte)(&digest), canonical)
 	case types.R1:
-		return recoverKeyR1(&sig, (*[32]byte)(&digest))
+		return recoverKeyR1(sig, (*[32]byte)(&digest))
 	case types.WebAuthn:
-		return recoverWebAuthn(&sig, digest)
+		return recoverWebAuthn(sig, digest, challenge)
 	}
 	return types.PublicKey{}, exception.New(exception.FCAssert, "unknown type ${type} of signature", "type", sig.Type)
 }

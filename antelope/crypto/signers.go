@@ -42,6 +42,7 @@ type Signed struct {
 	Signature *types.Signature
 	Digest    types.Checksum256
 	By        Signer
+	Spring    bool            // [RecoverSpring] is meant
 	Key       types.PublicKey // the answer, or
 	Err       error           // as [Recover] has it, with canonical set
 	// Took is its share of the time that those which were looked at together took; no
@@ -150,7 +151,11 @@ func (s *Signers) recoverNow(groups ...[]Signed) {
 		if x == nil {
 			continue
 		}
-		if x.Key, x.Err = Recover(*x.Signature, x.Digest, true); x.Err == nil && x.Key.Type == types.K1 {
+		find := Recover
+		if x.Spring {
+			find = RecoverSpring
+		}
+		if x.Key, x.Err = find(*x.Signature, x.Digest, true); x.Err == nil && x.Key.Type == types.K1 {
 			s.note(x.By, x.Key.Point)
 		}
 	}

@@ -1,6 +1,7 @@
 package crypto
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"strings"
 
@@ -10,7 +11,10 @@ import (
 
 // recoverWebAuthn checks what the authenticator and the browser say about the
 // signature, and recovers the key (libfc: elliptic_webauthn.cpp). High s is taken.
-func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.PublicKey, err error) {
+// decode reads the challenge.
+func recoverWebAuthn(
+	sig *types.Signature, digest types.Checksum256, decode func(string) ([]byte, error),
+) (key types.PublicKey, err error) {
 	fail := func(message string) (types.PublicKey, error) {
 		return types.PublicKey{}, exception.New(exception.FCAssert, message)
 	}
@@ -22,11 +26,9 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 	if data.typ != "webauthn.get" {
 		return fail("handler.found_type == \"webauthn.get\": webauthn signature type not an assertion")
 	}
-	challenge, ok := decodeBase64URL(data.challenge)
-	if !ok {
-		return fail(
-			"isalnum(c) || (c == b64_chars[sizeof(base64_chars)-3]) || (c == b64_chars[sizeof(base64_chars)-2]): " +
-				"encountered non-base64 character")
+	challenge, err := decode(data.challenge)
+	if err != nil {
+		return key, err
 	}
 	if len(challenge) != len(digest) {
 		return key, exception.New(exception.FCUnspecified, "sha256: size mismatch")
@@ -73,25 +75,48 @@ func recoverWebAuthn(sig *types.Signature, digest types.Checksum256) (key types.
 	return key, nil
 }
 
-// decodeBase64URL decodes as libfc does: up to the first '=', and what does not fill
-// a byte at the end is dropped.
-func decodeBase64URL(s string) (b []byte, ok bool) {
+// WebAuthnDiffers tells whether Leap and Spring read another challenge in a signature, so
+// that one may find a key where the other finds none. Nobody's authenticator makes such.
+func WebAuthnDiffers(sig *types.Signature) bool {
+	if sig.Type != types.WebAuthn {
+		return false
+	}
+	data, ok := parseClientData(sig.ClientJSON)
+	if !ok {
+		return false
+	}
+	leap, first := decodeBase64URL(data.challenge)
+	spring, second := decodeSpringBase64URL(data.challenge)
+	return (first == nil) != (second == nil) || first == nil && !bytes.Equal(leap, spring)
+}
+
+// sextet is the value of a character of base64url.
+func sextet(c byte) (v byte, ok bool) {
+	switch {
+	case 'A' <= c && c <= 'Z':
+		return c - 'A', true
+	case 'a' <= c && c <= 'z':
+		return c - 'a' + 26, true
+	case '0' <= c && c <= '9':
+		return c - '0' + 52, true
+	case c == '-':
+		return 62, true
+	case c == '_':
+		return 63, true
+	}
+	return 0, false
+}
+
+// decodeBase64URL decodes as Leap does: up to the first '=', and what does not fill
+// a byte at the end is dropped (libfc: base64.cpp).
+func decodeBase64URL(s string) (b []byte, err error) {
 	var bits, n uint32
 	for i := 0; i < len(s) && s[i] != '='; i++ {
-		var v byte
-		switch c := s[i]; {
-		case 'A' <= c && c <= 'Z':
-			v = c - 'A'
-		case 'a' <= c && c <= 'z':
-			v = c - 'a' + 26
-		case '0' <= c && c <= '9':
-			v = c - '0' + 52
-		case c == '-':
-			v = 62
-		case c == '_':
-			v = 63
-		default:
-			return nil, false
+		v, ok := sextet(s[i])
+		if !ok {
+			return nil, exception.New(exception.FCAssert,
+				"isalnum(c) || (c == b64_chars[sizeof(base64_chars)-3]) || (c == b64_chars[sizeof(base64_chars)-2]): "+
+					"encountered non-base64 character")
 		}
 		bits = bits<<6 | uint32(v)
 		if n += 6; n >= 8 {
@@ -99,5 +124,32 @@ func decodeBase64URL(s string) (b []byte, ok bool) {
 			b = append(b, byte(bits>>n))
 		}
 	}
-	return b, true
+	return b, nil
+}
+
+// decodeSpringBase64URL decodes as Spring does: four characters at a time, up to four that
+// begin with '='. The first two of each must be there; at a '=' in place of another these four
+// end, unread, and the next begin (libfc: base64.hpp).
+func decodeSpringBase64URL(s string) (b []byte, err error) {
+	size := len(s)
+	for ; s != "" && s[0] != '='; s = s[min(4, len(s)):] {
+		if len(s) == 1 {
+			return nil, exception.Standard("St12out_of_range",
+				"basic_string::at: __n (which is %d) >= this->size() (which is %d)", size, size)
+		}
+		n := 2
+		for n < min(4, len(s)) && s[n] != '=' {
+			n++
+		}
+		var bits uint32
+		for i := range n {
+			v, ok := sextet(s[i])
+			if !ok {
+				return nil, exception.New(exception.FCAssert, "false: encountered non-base64 character")
+			}
+			bits |= uint32(v) << (18 - 6*i)
+		}
+		b = append(b, []byte{byte(bits >> 16), byte(bits >> 8), byte(bits)}[:n-1]...)
+	}
+	return b, nil
 }

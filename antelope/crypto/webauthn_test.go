@@ -112,6 +112,63 @@ func TestWebAuthnIsJudgedAsByNodeos(t *testing.T) {
 	}
 }
 
+// Spring's decoder of challenges goes on after a '=', and does not take one character alone.
+func TestSpringReadsOtherChallengesThanLeap(t *testing.T) {
+	k, err := GeneratePrivateKey(types.R1, chacha(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := types.Hash([]byte("sup"))
+	challenge := base64.RawURLEncoding.EncodeToString(digest[:])
+	var apart strings.Builder
+	for i := range digest {
+		apart.WriteString(base64.RawURLEncoding.EncodeToString(digest[i:i+1]) + "=!")
+	}
+	for _, c := range []struct {
+		name, challenge string
+		leap, spring    bool
+	}{
+		{"as it should be", challenge, true, true},
+		{"padded", challenge + "=", true, true},
+		{"padded as by nobody", challenge + "=====!", true, true},
+		{"a byte in each four", apart.String(), false, true},
+		{"the last four one by one", challenge[:40] + challenge[40:42] + "==", false, false},
+		{"one character after it", challenge + "=!", true, false},
+		{"bad ones after it", challenge + "=!!", true, false},
+		{"more after it", challenge + "=AAAA", true, false},
+		{"of another alphabet", "+" + challenge[1:], false, false},
+		{"short", challenge[:41], false, false},
+		{"none", "", false, false},
+		{"a second '='", "A=" + challenge, false, false},
+	} {
+		sig := assertion(t, k, authData("x.y", 0),
+			`{"origin":"https://x.y","type":"webauthn.get","challenge":"`+c.challenge+`"}`)
+		_, leap := Recover(sig, digest, true)
+		_, spring := RecoverSpring(sig, digest, true)
+		if (leap == nil) != c.leap || (spring == nil) != c.spring {
+			t.Errorf("%s: Leap %v, Spring %v", c.name, leap, spring)
+		}
+		if WebAuthnDiffers(&sig) == (c.leap == c.spring) && c.leap {
+			t.Errorf("%s: whether they differ is wrong", c.name)
+		}
+		list := []Signed{{Signature: &sig, Digest: digest}, {Signature: &sig, Digest: digest, Spring: true}}
+		NewSigners(0).Recover(list)
+		if (list[0].Err == nil) != c.leap || (list[1].Err == nil) != c.spring {
+			t.Errorf("%s together: Leap %v, Spring %v", c.name, list[0].Err, list[1].Err)
+		}
+	}
+	sig := assertion(t, k, "", `{"challenge":"`+apart.String()+`"}`)
+	if sig.Type = types.R1; WebAuthnDiffers(&sig) {
+		t.Error("another type of signature depends on the challenge")
+	}
+	if sig.Type = types.WebAuthn; !WebAuthnDiffers(&sig) {
+		t.Error("a challenge that only Spring reads does not differ")
+	}
+	if sig.ClientJSON = "{"; WebAuthnDiffers(&sig) {
+		t.Error("what neither reads differs")
+	}
+}
+
 func lowBits(c byte) int {
 	return strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", c)
 }

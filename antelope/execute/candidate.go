@@ -95,6 +95,16 @@ func (x *Candidate) appendSigned(list []crypto.Signed, chain types.Checksum256) 
 	return list
 }
 
+// dependsOnRules tells whether Leap and Spring may find other keys.
+func (x *Candidate) dependsOnRules() bool {
+	for i := range x.Packed.Signatures {
+		if crypto.WebAuthnDiffers(&x.Packed.Signatures[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // takeKeys takes the keys that were found for the same transaction before.
 func (x *Candidate) takeKeys(known func(types.Checksum256) *Candidate) bool {
 	if known == nil {

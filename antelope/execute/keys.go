@@ -19,6 +19,7 @@ type Keys struct {
 	chain   types.Checksum256
 	signers *crypto.Signers
 	signed  sync.Pool // of *[]crypto.Signed
+	spring  atomic.Bool
 }
 
 // NewKeys makes one that keeps so many bytes of keys that are prepared to be checked;
@@ -30,6 +31,10 @@ func NewKeys(bytes int64) *Keys {
 // SignFor says which chain transactions are signed for. It is called once, before
 // others use k.
 func (k *Keys) SignFor(chain types.Checksum256) { k.chain = chain }
+
+// FollowSpring says whether signatures are read as Spring does it, which some WebAuthn
+// signatures, that no authenticator makes, show: [crypto.RecoverSpring]. The writer says it.
+func (k *Keys) FollowSpring(on bool) { k.spring.Store(on) }
 
 // Recover finds out with which keys transactions are signed (Leap:
 // transaction::get_signature_keys), on up to so many goroutines. One whose keys take
@@ -101,6 +106,9 @@ func (k *Keys) recoverTogether(limit time.Duration, signatures int, list []*Cand
 	for _, x := range list {
 		signed = x.appendSigned(signed, k.chain)
 	}
+	for spring, i := k.spring.Load(), 0; i < len(signed); i++ {
+		signed[i].Spring = spring
+	}
 	found, spent := 0, time.Since(start)
 	hashing := spent / time.Duration(len(list))
 	for found < signatures && (limit < 0 || spent < limit) {
@@ -171,8 +179,8 @@ func keysOf(signed []crypto.Signed) ([]types.PublicKey, error) {
 
 // Unpack is the function Unpack, and finds the transactions' keys, on up to so many
 // goroutines. known returns what is known of a transaction, nil for nothing: keys that
-// were found for the same signatures are not found again; it may be nil. Any goroutine
-// may call it.
+// were found for the same signatures are not found again; it may be nil. A transaction is
+// left without keys whose keys depend on the rules at its block. Any goroutine may call it.
 func (k *Keys) Unpack(
 	b *types.SignedBlock, known func(id types.Checksum256) *Candidate, goroutines int,
 ) ([]*Candidate, error) {
@@ -185,7 +193,7 @@ func (k *Keys) Unpack(
 			if list[i], errs[i] = room.unpack(b.Transactions[i].Packed); errs[i] != nil {
 				return false
 			}
-			if list[i] != nil && !list[i].takeKeys(known) {
+			if list[i] != nil && !list[i].dependsOnRules() && !list[i].takeKeys(known) {
 				unknown = append(unknown, list[i])
 			}
 		}

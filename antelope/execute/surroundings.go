@@ -3,6 +3,7 @@ package execute
 import (
 	"time"
 
+	"tarn/antelope/feature"
 	"tarn/antelope/types"
 )
 
@@ -56,6 +57,9 @@ func (s surroundings) KeyTypes() (int, error) {
 	}
 	return int(p.KeyTypes), nil
 }
+
+// Spring implements intrinsic.Surroundings.
+func (s surroundings) Spring() bool { return s.e.active(feature.Savanna) }
 
 // MaxSignatureSize implements intrinsic.Surroundings.
 func (s surroundings) MaxSignatureSize() uint32 { return s.e.opt.MaxVariableSignature }

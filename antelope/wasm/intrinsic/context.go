@@ -349,6 +349,9 @@ type Surroundings interface {
 	// KeyTypes is how many types of keys the protocol allows, 2 or 3.
 	KeyTypes() (int, error)
 
+	// Spring tells whether signatures are read as by Spring: [crypto.RecoverSpring].
+	Spring() bool
+
 	// MaxSignatureSize limits the variable part of a signature that is recovered
 	// while producing (maximum-variable-signature-length).
 	MaxSignatureSize() uint32

@@ -111,6 +111,14 @@ func (a *Apply) signatureSize(sig *types.Signature) error {
 	return nil
 }
 
+// recover finds the key of a signature; a contract's need not be canonical.
+func (a *Apply) recover(sig types.Signature, digest types.Checksum256) (types.PublicKey, error) {
+	if a.Chain.Spring() {
+		return crypto.RecoverSpring(sig, digest, false)
+	}
+	return crypto.Recover(sig, digest, false)
+}
+
 func assertRecoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	var sig types.Signature
 	var key types.PublicKey
@@ -129,7 +137,7 @@ func assertRecoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err := a.signatureSize(&sig); err != nil {
 		return 0, err
 	}
-	found, err := crypto.Recover(sig, types.Checksum256(ref(m, s, 0, 32)), false)
+	found, err := a.recover(sig, types.Checksum256(ref(m, s, 0, 32)))
 	if err == nil && found != key {
 		err = exception.New(exception.CryptoAPI, "Error expected key different than recovered key")
 	}
@@ -150,7 +158,7 @@ func recoverKey(a *Apply, m []byte, s []uint64) (uint64, error) {
 	if err := a.signatureSize(&sig); err != nil {
 		return 0, err
 	}
-	key, err := crypto.Recover(sig, types.Checksum256(ref(m, s, 0, 32)), false)
+	key, err := a.recover(sig, types.Checksum256(ref(m, s, 0, 32)))
 	if err != nil {
 		return 0, err
 	}

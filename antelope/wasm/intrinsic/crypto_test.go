@@ -6,6 +6,7 @@ import (
 	stdsha512 "crypto/sha512"
 	"encoding/base64"
 	"encoding/hex"
+	"strings"
 	"testing"
 
 	"tarn/antelope/crypto"
@@ -117,6 +118,27 @@ func recoversKeys(h *harness) {
 	h.holds(101, append(key[:33:33], 0))
 	h.fails(exception.WasmExecutionError, "destination buffer must at least be able to hold an ECC public key",
 		fn, d, s, n, 101, 32)
+}
+
+// TestContractsRecoverKeysAsSpringDoes takes a challenge that Leap reads and Spring does not.
+func TestContractsRecoverKeysAsSpringDoes(t *testing.T) {
+	h := newHarness(t)
+	h.chain.keyTypes = 3
+	sig := webAuthnSignature(h)
+	sig.ClientJSON = strings.Replace(sig.ClientJSON, `","origin"`, `=!","origin"`, 1)
+	d, _ := h.put(1001, webAuthnDigest)
+	s, n := h.put(2001, packValue(sig))
+	if _, err := h.try("recover_key", d, s, n, 101, 100); err != nil {
+		t.Errorf("by Leap's rules: %v", err)
+	}
+	h.chain.spring = true
+	if _, err := h.try("recover_key", d, s, n, 101, 100); !exception.Is(err, exception.FCStd) {
+		t.Errorf("by Spring's rules: %v", err)
+	}
+	p, pn := h.put(3001, packValue(types.PublicKey{Type: types.WebAuthn, Point: [33]byte{2}, RPID: "x"}))
+	if _, err := h.try("assert_recover_key", d, s, n, p, pn); !exception.Is(err, exception.FCStd) {
+		t.Errorf("by Spring's rules: %v", err)
+	}
 }
 
 func assertsKeys(h *harness) {

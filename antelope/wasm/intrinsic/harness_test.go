@@ -46,6 +46,7 @@ type fake struct {
 	proposed           []types.ProducerAuthority
 	finalizers         *types.FinalizerPolicy
 	noEmpty, returning bool
+	spring             bool
 }
 
 func (f *fake) note(format string, args ...any) error {
@@ -209,6 +210,7 @@ func (f *fake) FeatureActivated(d types.Checksum256) bool {
 }
 func (f *fake) ActiveProducers() []types.Name { return f.producers }
 func (f *fake) KeyTypes() (int, error)        { return f.keyTypes, f.err }
+func (f *fake) Spring() bool                  { return f.spring }
 func (f *fake) MaxSignatureSize() uint32      { return f.maxSignature }
 func (f *fake) CheckTimeFor(work time.Duration) error {
 	if work > f.timeFor {
