@@ -61,8 +61,8 @@ func (m *Machine) Apply(context any, code Code, receiver, account, action uint64
 	if err != nil {
 		return err
 	}
-	if i.program.broken != "" {
-		return executionError("eos-vm system failure", i.program.broken)
+	if err := instantiationError(i.program.broken); err != nil {
+		return err
 	}
 	if err := i.reset(); err != nil {
 		m.discard(code.Hash, i)
@@ -101,6 +101,18 @@ func (m *Machine) applyError(err error) error {
 		return fmt.Errorf("a host function failed: %w", err)
 	}
 	return trapError(err)
+}
+
+// instantiationError is what a contract fails with that cannot be instantiated; nil if it can.
+// nodeos takes data beyond the memory for an access (eos-vm: execution_context.hpp, reset).
+func instantiationError(broken string) error {
+	switch broken {
+	case "":
+		return nil
+	case dataOutOfRange:
+		return executionError("access violation", broken)
+	}
+	return executionError("eos-vm system failure", broken)
 }
 
 // Traps of which nodeos hears by a signal of the processor: it takes all of them for accesses

@@ -126,3 +126,35 @@ func TestLargeFramesNestAsDeepAsSmallOnes(t *testing.T) {
 		}
 	}
 }
+
+// A module whose elements or data are out of range may be set, and fails when it is to run. nodeos
+// looks at elements first, then at memory, then at data.
+func TestModulesThatCannotBeInstantiatedSayWhy(t *testing.T) {
+	const system, access = "eos-vm system failure", "access violation"
+	beyond := dataSegment{offset: PageSize - 1, bytes: []byte{1, 2}}
+	for _, c := range []struct {
+		name, want string
+		build      func(b *builder)
+	}{
+		{"elements", system, func(b *builder) { b.table, b.elements = 1, []uint32{0, 0} }},
+		{"data", access, func(b *builder) { b.data = []dataSegment{beyond} }},
+		{"one of the data", access, func(b *builder) { b.data = []dataSegment{beyond, {bytes: []byte{1}}} }},
+		{"both", system, func(b *builder) {
+			b.table, b.elements, b.data = 1, []uint32{0, 0}, []dataSegment{beyond}
+		}},
+		{"memory and data", system, func(b *builder) {
+			b.memory, b.data = []uint32{DefaultPages + 1}, []dataSegment{{offset: 1 << 31, bytes: []byte{1}}}
+		}},
+	} {
+		b := newBuilder()
+		b.memory = []uint32{1}
+		b.apply(nil, nil)
+		c.build(b)
+		for _, v := range engines(t) {
+			_, err := v.apply(b.bytes())
+			if e := exception.Of(err); e == nil || e.Kind != exception.WasmExecutionError || e.Message() != c.want {
+				t.Errorf("%s: %s: %v, want %s", v.name, c.name, err, c.want)
+			}
+		}
+	}
+}

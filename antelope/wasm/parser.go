@@ -357,6 +357,9 @@ func (p *parser) locals(b *funcBody) {
 	b.used = uint32(used)
 }
 
+// dataOutOfRange is why a module cannot be instantiated whose elements are all in their table.
+const dataOutOfRange = "data out of range"
+
 func (p *parser) dataSection() {
 	n := p.count(legacyElements)
 	for i := uint32(0); i < n && p.err == nil; i++ {
@@ -372,8 +375,8 @@ func (p *parser) dataSection() {
 	}
 	limit := uint64(p.m.pages) * PageSize
 	for _, d := range p.m.data {
-		if uint64(d.offset)+uint64(len(d.bytes)) > limit {
-			p.m.broken = "data out of range"
+		if uint64(d.offset)+uint64(len(d.bytes)) > limit && p.m.broken == "" {
+			p.m.broken = dataOutOfRange
 		}
 	}
 }
