@@ -55,7 +55,7 @@ func (e *examiner) CheckHeader(
 		return nil, exception.New(exception.BlockValidate, "invalid block transaction merkle root ${b} != ${c}",
 			"b", b.TransactionMRoot, "c", root)
 	}
-	bs, err := consensus.NewBlockState(prev, b, e.opt.Features, recoverBlockKey)
+	bs, err := consensus.NewBlockState(prev, b, e.opt.Features, e.opt.blockKey(prev))
 	if err != nil {
 		return nil, err
 	}

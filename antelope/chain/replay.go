@@ -8,6 +8,7 @@ import (
 	"tarn/antelope/crypto"
 	"tarn/antelope/exception"
 	"tarn/antelope/execute"
+	"tarn/antelope/feature"
 	"tarn/antelope/finality"
 	"tarn/antelope/types"
 )
@@ -26,7 +27,7 @@ func (c *Chain) Replay(b *types.SignedBlock, candidates []*execute.Candidate, st
 	}
 	var recoverKey consensus.Recover
 	if c.opt.ForceAllChecks {
-		recoverKey = recoverBlockKey
+		recoverKey = c.opt.blockKey(c.head.HeaderState)
 	}
 	bs, err := consensus.NewBlockState(c.head.HeaderState, b, c.opt.Features, recoverKey)
 	if err != nil {
@@ -157,9 +158,15 @@ func (b *batch) check(v *finality.Validation) (*finality.Validation, error) {
 	return v, nil
 }
 
-// recoverBlockKey finds the key of a block's signature.
-func recoverBlockKey(s types.Signature, digest types.Checksum256) (types.PublicKey, error) {
-	return crypto.Recover(s, digest, true)
+// blockKey finds the key of the signature of the block after prev.
+func (o *Options) blockKey(prev *consensus.HeaderState) consensus.Recover {
+	find := crypto.Recover
+	if prev.IsActive(o.Features, feature.Savanna) {
+		find = crypto.RecoverSpring
+	}
+	return func(s types.Signature, digest types.Checksum256) (types.PublicKey, error) {
+		return find(s, digest, true)
+	}
 }
 
 // dropBatch takes the blocks of an open batch back.
