@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -156,6 +157,13 @@ type Old struct {
 	number, head uint64
 	now          Source
 	limit        int
+	read         atomic.Pointer[changesOf] // last
+}
+
+// changesOf is an entry of the archive. It is never changed.
+type changesOf struct {
+	number uint64
+	entry  []byte
 }
 
 var _ Source = (*Old)(nil)
@@ -213,7 +221,7 @@ func (o *Old) first(key []byte, each func(at []byte) bool) error {
 		if number > o.head {
 			return false
 		}
-		entry, err := o.archive.log.Read(number, nil)
+		entry, err := o.entry(number)
 		if err != nil {
 			failed = err
 			return false
@@ -226,6 +234,20 @@ func (o *Old) first(key []byte, each func(at []byte) bool) error {
 		return each(entry[at:])
 	})
 	return errors.Join(err, failed)
+}
+
+// entry reads what a block has changed. Many slots of a contract are often changed by one block, which may have
+// changed many more: it is not read for each of them.
+func (o *Old) entry(number uint64) ([]byte, error) {
+	if last := o.read.Load(); last != nil && last.number == number {
+		return last.entry, nil
+	}
+	entry, err := o.archive.log.Read(number, nil)
+	if err != nil {
+		return nil, err
+	}
+	o.read.Store(&changesOf{number, entry})
+	return entry, nil
 }
 
 // Code implements Source: code stays for ever.

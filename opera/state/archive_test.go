@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/ethdb/memorydb"
 	"github.com/ethereum/go-ethereum/trie"
@@ -297,4 +300,46 @@ func FuzzValues(f *testing.F) {
 			t.Fatalf("%d keys too many", n)
 		}
 	})
+}
+
+// Slots that one block has changed are read together, however many there are.
+func TestTheChangesOfABlockAreNotReadForEachSlot(t *testing.T) {
+	const slots = 2000
+	a := newArchived(t, newRand(t))
+	changeAll := func(value byte) {
+		a.blockOf(1, func(both []vm.StateDB, _ uint64) {
+			for _, db := range both {
+				db.SetNonce(address(1), 1, tracing.NonceChangeUnspecified)
+				for i := range slots {
+					db.SetState(address(1), slot(i), common.Hash{31: value})
+				}
+			}
+		})
+		check(t, a.archive.Append(a.made[len(a.made)-1]))
+	}
+	a.grow(1)
+	changeAll(1)
+	changeAll(2)
+	head := uint64(len(a.made) - 1)
+	old, err := a.archive.At(head-1, head, a.tables.Flat(a.store), 1_000_000)
+	check(t, err)
+	entry, err := a.archive.log.Read(head, nil)
+	check(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range slots {
+		s := slot(i)
+		got, err := old.Slot(crypto.Keccak256Hash(address(1).Bytes()), crypto.Keccak256Hash(s[:]))
+		check(t, err)
+		if got != (common.Hash{31: 1}) {
+			t.Fatalf("slot %d is %x", i, got)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if took, most := after.TotalAlloc-before.TotalAlloc, uint64(slots/10*len(entry)); took > most {
+		t.Errorf("reading %d slots takes %d bytes of memory, more than %d: the %d of their block are read again",
+			slots, took, most, len(entry))
+	}
+	a.roots.Close()
+	check(t, errors.Join(a.archive.Close(), a.store.Close()))
 }
