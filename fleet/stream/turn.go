@@ -69,8 +69,10 @@ func (t *turn) run(ctx context.Context) error {
 	return t.publish(ctx)
 }
 
-// drain waits for what is on its way, so that who reads the stream next finds where it ends.
+// drain waits for what is on its way, so that who reads the stream next finds where it ends. What is not answered is let
+// go: the library would hold it until the connection breaks, and a server that keeps nothing is tried for hours.
 func (t *turn) drain(ctx context.Context) {
+	defer t.js.CleanupPublisher()
 	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), leaseTime)
 	defer done()
 	for len(t.window.futures) > 0 && t.window.wait(ctx) == nil {
