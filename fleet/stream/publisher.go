@@ -339,8 +339,12 @@ func (w *window) overdue() error {
 
 // take takes the oldest answer off.
 func (w *window) take(ack *jetstream.PubAck) error {
-	if want := w.last - uint64(len(w.futures)) + 1; ack.Sequence != want {
+	want := w.last - uint64(len(w.futures)) + 1
+	if ack.Sequence != want {
 		return fmt.Errorf("publish message %d: the server counts it as %d", want, ack.Sequence)
+	}
+	if ack.Duplicate { // its blocks may be others, and what follows would not follow it
+		return fmt.Errorf("publish message %d: one of an earlier turn is there already", want)
 	}
 	w.futures, w.since = w.futures[1:], time.Now()
 	return nil

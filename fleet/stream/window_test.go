@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -45,5 +46,31 @@ func TestWhatIsNotAnsweredIsLetGo(t *testing.T) {
 	x.drain(t.Context())
 	if n := f.js.PublishAsyncPending(); n != 0 {
 		t.Errorf("%d messages are held after the turn", n)
+	}
+}
+
+// In a cluster a message of an earlier turn may be kept after this turn has looked where the stream ends. The leader
+// takes what this turn sends for the same message, whatever it has: the line would go on from what is not there.
+func TestALateMessageIsNotTakenForAnother(t *testing.T) {
+	t.Parallel()
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	f := openFollower(t, o)
+	for _, answer := range []string{`{"stream":"x","seq":8}`, `{"stream":"x","seq":8,"duplicate":true}`} {
+		leader, err := f.conn.Subscribe(o.movesSubject(), func(m *nats.Msg) { m.Respond([]byte(answer)) }) //nolint:errcheck
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := window{js: f.js, subject: o.movesSubject(), last: 7}
+		if err := w.send(t.Context(), fleet.Header{}, 0, []byte("a move with more blocks")); err != nil {
+			t.Fatal(err)
+		}
+		err = w.wait(t.Context())
+		if isLate := strings.Contains(answer, "duplicate"); isLate != (err != nil) {
+			t.Errorf("the answer %s: %v", answer, err)
+		}
+		if err := leader.Unsubscribe(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
