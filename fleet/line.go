@@ -30,6 +30,8 @@ type Line struct {
 	// parents are those of blocks that were taken back, the oldest first in lost.
 	parents map[Point]Point
 	lost    []Point
+	watched Point // see Watch
+	led     bool  // the newest block of its height or beyond leads there over it
 }
 
 // entry is a block in the line. What is later of it is made when it is first asked for.
@@ -76,6 +78,9 @@ func (l *Line) Add(b Block, later Later) {
 	}
 	if l.end() != b.Parent {
 		l.base = b.Parent // a block before the line's memory: nothing leads here
+	}
+	if w := l.watched; b.Parent.Revision < w.Revision && b.Revision >= w.Revision {
+		l.led = b.Point == w
 	}
 	e.before = l.added
 	l.blocks, l.bytes, l.added = append(l.blocks, e), l.bytes+e.size, l.added+e.size
@@ -167,6 +172,22 @@ func (l *Line) Has(at Point) bool {
 	defer l.mu.Unlock()
 	_, ok := l.index(at)
 	return ok
+}
+
+// Watch has the line say of a block of its branch what becomes of it ([Line.Fate]), in the place of one before. It need
+// not be in memory for that.
+func (l *Line) Watch(p Point) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, l.led = l.index(p)
+	l.watched = p
+}
+
+// Fate tells whether the block that is watched is irreversible, or is not on the branch.
+func (l *Line) Fate() (isFinal, isGone bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.led && l.final.Revision >= l.watched.Revision, !l.led
 }
 
 // index returns how many blocks lead to a block of the branch.

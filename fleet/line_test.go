@@ -157,3 +157,45 @@ func TestRoomOfRowsIsUsedAgain(t *testing.T) {
 		at = next
 	}
 }
+
+// What becomes of a block is known though memory has passed it: it is irreversible, or another one has its place, and it
+// may come back.
+func TestALineTellsTheFateOfABlock(t *testing.T) {
+	l := NewLine(Point{}, oneTable, 1)
+	add := func(parent Point, n uint64, branch byte) Point {
+		at := point(n, branch)
+		l.Add(Block{Parent: parent, Point: at}, Later{Rows: rowsOf("a", int(n))})
+		return at
+	}
+	want := func(what string, final, gone bool) {
+		t.Helper()
+		if isFinal, isGone := l.Fate(); isFinal != final || isGone != gone {
+			t.Errorf("%s: irreversible %t, gone %t", what, isFinal, isGone)
+		}
+	}
+	one := add(Point{}, 1, 0)
+	two := add(one, 2, 0)
+	l.Watch(two)
+	three := add(two, 3, 0)
+	add(three, 4, 0)
+	l.Show(one, time.Now())
+	if l.Has(two) {
+		t.Fatal("the block is still in memory")
+	}
+	want("followed by others", false, false)
+	add(two, 3, 1)
+	want("followed by a fork", false, false)
+	other := add(one, 2, 1)
+	want("another in its place", false, true)
+	l.Show(other, time.Now())
+	want("another irreversible", false, true)
+	add(Point{}, 5, 2) // a revision of several blocks, of which it is none
+	want("within a revision", false, true)
+	l.Show(one, time.Now())
+	add(one, 2, 0)
+	want("back again", false, false)
+	l.Show(two, time.Now())
+	want("irreversible", true, false)
+	l.Watch(point(9, 9))
+	want("a block that never was", false, true)
+}

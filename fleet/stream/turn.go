@@ -187,6 +187,7 @@ func (t *turn) snapshot(ctx context.Context, line uint64) (s Snapshot, err error
 	im, err := t.Source.Image(ctx)
 	if err == nil {
 		t.stopAt(im.Revision)
+		t.Source.Line().Watch(im.Point)
 	}
 	t.due.Store(false)
 	if err != nil {
@@ -383,8 +384,8 @@ func (t *turn) send(ctx context.Context, m *fleet.Move) error {
 // tendSnapshots begins a snapshot when it is due, and announces one whose block has become irreversible.
 func (t *turn) tendSnapshots(ctx context.Context) error {
 	if t.waiting != nil {
-		switch isFinal, err := decided(t.Source.Line(), t.waiting.Point); {
-		case err != nil: // another branch has won; the next one is due now
+		switch isFinal, isGone := t.Source.Line().Fate(); {
+		case isGone: // another branch has won; the next one is due now
 			t.waiting, t.next = nil, time.Now()
 		case isFinal:
 			s := *t.waiting
