@@ -232,18 +232,13 @@ func (r *rooms) search(ctx context.Context, revision uint64) (from, last uint64,
 	low, high := max(1, first), last+1
 	for low < high {
 		middle := low + (high-low)/2
-		m, err := r.moves.GetMsg(ctx, middle)
+		m, err := r.message(ctx, middle)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			if first, _, err := r.span(ctx); err != nil {
-				return 0, 0, err
-			} else if first <= middle { // any server answers that has a copy, also one whose copy stands still
-				return 0, 0, fmt.Errorf("read message %d: a server of the stream has not got it", middle)
-			}
 			low = middle + 1 // it was dropped meanwhile
 			continue
 		}
 		if err != nil {
-			return 0, 0, fmt.Errorf("read message %d: %w", middle, err)
+			return 0, 0, err
 		}
 		h, _, err := fleet.ReadHeader(m.Data)
 		if err != nil {
@@ -256,6 +251,25 @@ func (r *rooms) search(ctx context.Context, revision uint64) (from, last uint64,
 		}
 	}
 	return low, last, nil
+}
+
+// message reads a message. An error wraps [jetstream.ErrMsgNotFound] only if the stream has dropped it, or somebody has
+// deleted some: any server answers that has a copy, also one whose copy stands still.
+func (r *rooms) message(ctx context.Context, at uint64) (*jetstream.RawStreamMsg, error) {
+	m, err := r.moves.GetMsg(ctx, at)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		info, failed := r.moves.Info(ctx)
+		switch {
+		case failed != nil:
+			err = failed
+		case info.State.FirstSeq <= at && info.State.NumDeleted == 0:
+			err = errors.New("a server of the stream has not got it")
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read message %d: %w", at, err)
+	}
+	return m, nil
 }
 
 // span returns the sequences of the stream's first and last message, as the server knows them that takes what is new.

@@ -240,12 +240,12 @@ func (r *rooms) readTail(ctx context.Context) (t tail, err error) {
 	}
 	t.sequence = info.State.LastSeq
 	for at := t.sequence; at >= info.State.FirstSeq && at > 0; at-- {
-		m, err := r.moves.GetMsg(ctx, at)
+		m, err := r.message(ctx, at)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			continue
 		}
 		if err != nil {
-			return t, fmt.Errorf("read message %d: %w", at, err)
+			return t, err
 		}
 		h, _, err := fleet.ReadHeader(m.Data)
 		if err != nil {

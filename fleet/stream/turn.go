@@ -112,12 +112,12 @@ func (t *turn) start(ctx context.Context, end tail) (fleet.Point, error) {
 func (t *turn) searchBack(ctx context.Context, end tail) (fleet.Point, error) {
 	line := t.Source.Line()
 	for at := end.sequence; at > 0 && at+lookBack > end.sequence; at-- {
-		m, err := t.moves.GetMsg(ctx, at)
+		m, err := t.message(ctx, at)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			break
 		}
 		if err != nil {
-			return fleet.Point{}, fmt.Errorf("read message %d: %w", at, err)
+			return fleet.Point{}, err
 		}
 		h, _, err := fleet.ReadHeader(m.Data)
 		if err != nil {
