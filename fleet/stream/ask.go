@@ -135,11 +135,13 @@ var (
 	ErrNoAnswer = errors.New("no node of the fleet answers")
 	// ErrUnreachable says that no node of the fleet can be reached. It comes with ErrNoAnswer.
 	ErrUnreachable = errors.New("no node of the fleet can be reached")
+
+	errUnconnected = fmt.Errorf("%w: %w: no NATS server is connected", ErrNoAnswer, ErrUnreachable)
 )
 
 // Ask has a node of the fleet answer a request, until ctx ends or for a minute. Where too many are being answered the
-// status is that of a service that is not available, and the answer is empty. An error wraps [ErrNoAnswer]. Any
-// goroutine may call it.
+// status is that of a service that is not available, and the answer is empty. An error wraps [ErrNoAnswer], and clients
+// may see it. Any goroutine may call it.
 func (f *Follower) Ask(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
 	ctx, done := context.WithTimeout(ctx, mostAsk)
 	defer done()
@@ -150,7 +152,7 @@ func (f *Follower) Ask(ctx context.Context, path string, body []byte) (status in
 // and takes an answer of 4 MiB at most.
 func (f *Follower) Read(ctx context.Context, path string, body []byte) (status int, answer []byte, err error) {
 	if !f.conn.IsConnected() {
-		return 0, nil, fmt.Errorf("%w: %w: no NATS server is connected", ErrNoAnswer, ErrUnreachable)
+		return 0, nil, errUnconnected
 	}
 	ctx, done := context.WithTimeout(ctx, readTime)
 	defer done()
@@ -164,8 +166,8 @@ func (f *Follower) ask(
 		return 0, nil, fmt.Errorf("%w: the request has %d bytes, and the NATS server takes %d",
 			ErrNoAnswer, len(body), limit)
 	}
-	if err := f.await(ctx, f.conn); err != nil {
-		return 0, nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	if f.await(ctx, f.conn) != nil { // which says where the servers are
+		return 0, nil, errUnconnected
 	}
 	inbox := f.conn.NewRespInbox()
 	replies, err := f.conn.SubscribeSync(inbox)

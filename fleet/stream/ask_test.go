@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,5 +69,28 @@ func TestReadsHaveTheirOwnPlaces(t *testing.T) {
 	status, answer, err = f.Ask(t.Context(), "/send", nil)
 	if err != nil || status != http.StatusAccepted || !bytes.Equal(answer, []byte("sent")) {
 		t.Errorf("who sends: %d %q, %v", status, answer, err)
+	}
+}
+
+// Clients of a replica are told that no node answers, and not where the servers are or how to log in to them; nor does an
+// operator's screen have passwords.
+func TestNobodyIsToldHowToReachTheServers(t *testing.T) {
+	t.Parallel()
+	o := Options{Name: "test", Servers: []string{"nats://somebody:secret@127.0.0.1:1", "token@127.0.0.1:2"}}
+	f, err := NewFollower(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second/10)
+	defer cancel()
+	_, _, err = f.Ask(ctx, "/send", nil)
+	if want := "no node of the fleet answers: no node of the fleet can be reached: no NATS server is connected"; err == nil ||
+		err.Error() != want {
+		t.Errorf("a client is told %q", err)
+	}
+	_, err = Look(ctx, o, time.Second)
+	if err == nil || !strings.Contains(err.Error(), "nats://127.0.0.1:1, 127.0.0.1:2: ") {
+		t.Errorf("an operator is told %q", err)
 	}
 }

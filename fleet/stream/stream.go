@@ -163,7 +163,7 @@ func (o *Options) connect(role string) (*nats.Conn, jetstream.JetStream, error) 
 	}
 	conn, err := nats.Connect(strings.Join(o.Servers, ","), list...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("connect to NATS at %s: %w", strings.Join(o.Servers, ", "), err)
+		return nil, nil, fmt.Errorf("connect to NATS at %s: %w", o.addresses(), err)
 	}
 	js, err := jetstream.New(conn, jetstream.WithDefaultTimeout(requestTime))
 	if err != nil {
@@ -171,6 +171,18 @@ func (o *Options) connect(role string) (*nats.Conn, jetstream.JetStream, error) 
 		return nil, nil, fmt.Errorf("use JetStream: %w", err)
 	}
 	return conn, js, nil
+}
+
+// addresses are the servers' as they may be shown: without users, passwords and tokens.
+func (o *Options) addresses() string {
+	list := make([]string, len(o.Servers))
+	for i, s := range o.Servers {
+		list[i] = s[strings.LastIndex(s, "@")+1:]
+		if scheme, _, ok := strings.Cut(s, "://"); ok && list[i] != s {
+			list[i] = scheme + "://" + list[i]
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // How long things of the connection may take.

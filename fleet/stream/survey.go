@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -54,7 +53,7 @@ func Look(ctx context.Context, o Options, members time.Duration) (*Survey, error
 	r, err := o.find(ctx, js)
 	switch {
 	case errors.Is(err, jetstream.ErrStreamNotFound), errors.Is(err, jetstream.ErrBucketNotFound):
-		return nil, fmt.Errorf("fleet %s at %s: %w", o.Name, strings.Join(o.Servers, ", "), ErrNoFleet)
+		return nil, fmt.Errorf("fleet %s at %s: %w", o.Name, o.addresses(), ErrNoFleet)
 	case err != nil:
 		return nil, err
 	}
@@ -90,7 +89,7 @@ var errNoServer = fmt.Errorf("no server answers within %v", requestTime)
 func (o *Options) await(ctx context.Context, conn *nats.Conn) error {
 	for end := time.Now().Add(requestTime); !conn.IsConnected(); pause(ctx, requestTime/100) {
 		if ctx.Err() != nil || time.Now().After(end) {
-			return fmt.Errorf("connect to NATS at %s: %w", strings.Join(o.Servers, ", "),
+			return fmt.Errorf("connect to NATS at %s: %w", o.addresses(),
 				errors.Join(errNoServer, context.Cause(ctx), conn.LastError()))
 		}
 	}
