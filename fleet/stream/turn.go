@@ -60,8 +60,9 @@ func (t *turn) run(ctx context.Context) error {
 		t.line.Store(end.Line)
 		if newest, err := t.newest(ctx); err == nil {
 			t.needed = newest.Sequence
-			if newest.Kept != t.parts.kept() {
-				t.next = time.Now() // replicas look where this node keeps them
+			isLost := at.Revision < newest.Point.Revision && !t.Source.Line().Has(newest.Point)
+			if isLost || newest.Kept != t.parts.kept() { // it is of no use to replicas, or they look elsewhere
+				t.next = time.Now()
 			}
 		}
 		t.log.Info("Publishing to the fleet", "fleet", t.Name, "from", t.at.Revision, "move", end.Number+1)
