@@ -118,6 +118,15 @@ func (l *Line) dropFirst() {
 	l.base, l.blocks, l.shown, l.bytes = e.Point, l.blocks[1:], max(0, l.shown-1), l.bytes-e.size
 }
 
+// Forget forgets the blocks up to one of the branch, as if they did not fit.
+func (l *Line) Forget(p Point) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.base != p && len(l.blocks) > 0 && l.blocks[0].Revision <= p.Revision {
+		l.dropFirst()
+	}
+}
+
 // Show says that readers see all that was added, which block is irreversible, and when the newest one was made by its
 // own account.
 func (l *Line) Show(final Point, made time.Time) {

@@ -280,7 +280,10 @@ func (t *turn) publish(ctx context.Context) error {
 			return err
 		}
 		if m != nil {
-			if err := t.send(ctx, m); err != nil {
+			if err := t.send(ctx, m); errors.Is(err, fleet.ErrTooLarge) {
+				line.Forget(m.To()) // nobody can be told of it: the next turn begins a new line behind it
+				return err
+			} else if err != nil {
 				return err
 			}
 			t.at = m.To()
