@@ -60,7 +60,7 @@ func TestACopyThatIsBehindEndsNoStream(t *testing.T) {
 	}
 	n := &node{line: fleet.NewLine(script[5].Point, nil, 1<<20)} // it knows a block that the copy has
 	x := &turn{Publisher: NewPublisher(PublisherOptions{Options: o, Source: n}), rooms: r}
-	end := tail{fleet.Header{Line: 1, Number: 9, To: script[8].Point}, 9}
+	end := tail{Header: fleet.Header{Line: 1, Number: 9, To: script[8].Point}, sequence: 9}
 	if _, err := x.searchBack(t.Context(), end); err == nil || errors.Is(err, fleet.ErrGap) {
 		t.Errorf("the stream begins again: %v", err)
 	}

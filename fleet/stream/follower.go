@@ -36,9 +36,10 @@ type Follower struct {
 	conn *nats.Conn
 	js   jetstream.JetStream
 
-	about  Member
-	lag    atomic.Pointer[Lag]
-	verify verification
+	about   Member
+	refused uint64 // the message that was refused last; of the goroutine that runs
+	lag     atomic.Pointer[Lag]
+	verify  verification
 }
 
 // Lag is how far a replica is behind its fleet.
@@ -214,12 +215,12 @@ func (f *Follower) follow(ctx context.Context, replica Replica) error {
 		return err
 	}
 	walk := &walk{Follower: f, replica: replica, rooms: r}
-	if err := walk.run(ctx, from, last); !errors.Is(err, errNotMet) {
-		return err
+	if err = walk.run(ctx, from, last); errors.Is(err, errNotMet) {
+		// The head is of a branch that no message tells of. A block before it may be there.
+		walk.back = true
+		err = walk.run(ctx, from, last)
 	}
-	// The head is of a branch that no message tells of. A block before it may be there.
-	walk.back = true
-	return walk.run(ctx, from, last)
+	return walk.pass(ctx, err)
 }
 
 // search returns the sequence of the first message of a move that leads to a revision or beyond, as far as
@@ -240,14 +241,19 @@ func (r *rooms) search(ctx context.Context, revision uint64) (from, last uint64,
 		if err != nil {
 			return 0, 0, err
 		}
-		h, _, err := fleet.ReadHeader(m.Data)
-		if err != nil {
-			return 0, 0, fmt.Errorf("message %d: %w", middle, err)
+		at, h := middle, fleet.Header{}
+		for h, _, err = fleet.ReadHeader(m.Data); err != nil; h, _, err = fleet.ReadHeader(m.Data) {
+			if at++; at == high {
+				break // from middle on there is nothing that could be read
+			}
+			if m, err = r.message(ctx, at); err != nil {
+				return 0, 0, err
+			}
 		}
-		if h.To.Revision >= revision {
+		if err != nil || h.To.Revision >= revision {
 			high = middle
 		} else {
-			low = middle + 1
+			low = at + 1
 		}
 	}
 	return low, last, nil
@@ -287,9 +293,12 @@ type walk struct {
 	rooms
 	replica Replica
 	reader  *fleet.Reader
-	back    bool // the head may be left for a block before it
-	met     bool // the head was met: all that follows is applied; from then on it does not change
-	told    bool // the message that came last ended a move
+	back    bool   // the head may be left for a block before it
+	at      uint64 // the message that came last
+	met     bool   // the head was met: all that follows is applied; from then on it does not change
+	told    bool   // the message that came last ended a move
+
+	strangers int // messages that are no moves
 
 	joined fleet.Move // that came and is not applied yet, of moves that follow each other; no blocks for none
 	size   int64      // of its blocks
@@ -353,7 +362,7 @@ func (w *walk) run(ctx context.Context, from, last uint64) (err error) {
 			return fmt.Errorf("read the stream: %w", err)
 		}
 		at := about.Sequence.Stream
-		next, look = at+1, time.Now().Add(silentTime)
+		w.at, next, look = at, at+1, time.Now().Add(silentTime)
 		if err := w.read(ctx, m.Data()); err != nil {
 			return fmt.Errorf("message %d: %w", at, err)
 		}
@@ -454,12 +463,18 @@ func (w *walk) lost(err error) error {
 }
 
 func (w *walk) read(ctx context.Context, message []byte) error {
+	w.told = false
+	h, _, err := fleet.ReadHeader(message)
+	if err != nil { // had it been a move, the next one would not follow
+		w.strange(err)
+		return nil
+	}
 	m, err := w.reader.Read(message)
-	switch {
-	case errors.Is(err, fleet.ErrLine) && w.met:
-		return fmt.Errorf("%w: %w", ErrBeginAgain, err)
-	case errors.Is(err, fleet.ErrLine): // the head may be on the line that follows
-		w.reader.Forget()
+	if errors.Is(err, fleet.ErrLine) {
+		if w.met && (h.Number != 1 || h.Base != w.reader.Last().To) {
+			return fmt.Errorf("%w: %w", ErrBeginAgain, err)
+		}
+		w.reader.Forget() // it goes on where the line before it ended, or the head may be on it
 		m, err = w.reader.Read(message)
 	}
 	if err != nil {

@@ -230,6 +230,7 @@ func (p *Publisher) hold(ctx context.Context, held *lease, t *turn) error {
 type tail struct {
 	fleet.Header        // of the last move that is whole; Number is 0 for none
 	sequence     uint64 // of the last message
+	strange      error  // why the last message means nothing; nil if it does
 }
 
 // readTail finds where the stream ends.
@@ -249,7 +250,7 @@ func (r *rooms) readTail(ctx context.Context) (t tail, err error) {
 		}
 		h, _, err := fleet.ReadHeader(m.Data)
 		if err != nil {
-			return t, fmt.Errorf("message %d: %w", at, err)
+			return tail{sequence: t.sequence, strange: fmt.Errorf("message %d: %w", at, err)}, nil
 		}
 		if h.IsLast() {
 			t.Header = h

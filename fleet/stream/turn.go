@@ -89,7 +89,7 @@ const lookBack = 2000
 // [fleet.ErrGap] if there is none.
 func (t *turn) start(ctx context.Context, end tail) (fleet.Point, error) {
 	if end.Number == 0 {
-		return fleet.Point{}, fmt.Errorf("%w: the stream is empty", fleet.ErrGap)
+		return fleet.Point{}, errors.Join(fmt.Errorf("%w: the stream does not say where it ends", fleet.ErrGap), end.strange)
 	}
 	line := t.Source.Line()
 	for {
@@ -121,10 +121,7 @@ func (t *turn) searchBack(ctx context.Context, end tail) (fleet.Point, error) {
 			return fleet.Point{}, err
 		}
 		h, _, err := fleet.ReadHeader(m.Data)
-		if err != nil {
-			return fleet.Point{}, fmt.Errorf("message %d: %w", at, err)
-		}
-		if h.Line != end.Line {
+		if err != nil || h.Line != end.Line {
 			break
 		}
 		if line.Knows(h.Base) {
@@ -137,7 +134,7 @@ func (t *turn) searchBack(ctx context.Context, end tail) (fleet.Point, error) {
 
 // begin begins a new line, with a snapshot.
 func (t *turn) begin(ctx context.Context, end tail, why error) error {
-	if end.Number > 0 {
+	if end.Number > 0 || end.strange != nil {
 		t.log.Warn("The fleet's stream begins again with a snapshot; replicas load it", "fleet", t.Name, "reason", why)
 	}
 	line := newLine()
