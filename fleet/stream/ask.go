@@ -37,9 +37,10 @@ const noResponders = "503"
 // Bounds of requests and answers.
 const (
 	answersAtOnce = 64
-	readsAtOnce   = 16       // besides, so that who reads does not hinder who sends
-	mostAnswer    = 64 << 20 // bytes
-	mostRead      = 4 << 20  // bytes of an answer to who reads
+	readsAtOnce   = 16             // besides, so that who reads does not hinder who sends
+	mostAnswer    = 64 << 20       // bytes
+	mostRead      = 4 << 20        // bytes of an answer to who reads
+	mostTelling   = 4 * mostAnswer // bytes of all answers that are being sent
 	readTime      = 5 * time.Second
 	answerPart    = 900_000 // bytes of a message of an answer
 	mostAsk       = time.Minute
@@ -115,6 +116,11 @@ func (p *Publisher) respond(ctx context.Context, conn *nats.Conn, m *nats.Msg, a
 	ctx, done := context.WithTimeout(ctx, min(mostAsk, time.Duration(ms)*time.Millisecond))
 	defer done()
 	status, body := answer(ctx, m.Header.Get(headerPath), m.Data)
+	size := int64(len(body))
+	defer p.telling.Add(-size)
+	if p.telling.Add(size) > mostTelling {
+		status, body = http.StatusServiceUnavailable, nil
+	}
 	parts := max(1, (len(body)+answerPart-1)/answerPart)
 	for i := range parts {
 		reply := nats.NewMsg(m.Reply)

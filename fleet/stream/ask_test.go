@@ -94,3 +94,33 @@ func TestNobodyIsToldHowToReachTheServers(t *testing.T) {
 		t.Errorf("an operator is told %q", err)
 	}
 }
+
+// What replicas are being told is bounded in bytes, over all of them: they may be slow to take it.
+func TestAnswersTakeABoundedAmount(t *testing.T) {
+	t.Parallel()
+	o, s := fleetOf(t, t.TempDir())
+	t.Cleanup(s.Stop)
+	ask := func(context.Context, string, []byte) (int, []byte) { return http.StatusOK, make([]byte, mostAnswer) }
+	p := NewPublisher(PublisherOptions{Options: o, Source: newNode(t, 1<<30), Answers: Answers{Ask: ask}})
+	g := newGroup(t)
+	defer g.stop() // before the stores are closed
+	g.run(p.Run)
+	f := openFollower(t, o)
+	asked := func() (int, int) {
+		status, answer, err := f.Ask(t.Context(), "/long", nil)
+		if err != nil {
+			return 0, 0
+		}
+		return status, len(answer)
+	}
+	eventually(t, "the node answers", func() bool { status, _ := asked(); return status == http.StatusOK })
+	p.telling.Add(mostTelling - mostAnswer + 1) // others are slow
+	if status, n := asked(); status != http.StatusServiceUnavailable || n != 0 {
+		t.Errorf("one answer more: status %d, %d bytes", status, n)
+	}
+	p.telling.Add(-1)
+	if status, n := asked(); status != http.StatusOK || n != mostAnswer {
+		t.Errorf("when there is room: status %d, %d bytes", status, n)
+	}
+	eventually(t, "room is given back", func() bool { return p.telling.Load() == mostTelling-mostAnswer })
+}

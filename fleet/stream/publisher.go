@@ -55,6 +55,7 @@ type Publisher struct {
 
 	kept       atomic.Pointer[fleet.Point] // the newest block that the servers have
 	responding sync.WaitGroup
+	telling    atomic.Int64 // bytes of answers that are being sent
 }
 
 // NewPublisher makes a publisher. The options are valid.

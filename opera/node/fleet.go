@@ -97,11 +97,10 @@ func (s *services) tell(n *Node, w *waiting) (end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	all.Go(func() { o.Run(ctx) })
+	pool := replica.NewAnswering(answering{w, n})
 	all.Go(func() {
 		answers := stream.Answers{
-			Ask: func(_ context.Context, path string, body []byte) (int, []byte) {
-				return replica.Answer(answering{w, n}, path, body)
-			},
+			Ask:  func(_ context.Context, path string, body []byte) (int, []byte) { return pool.Answer(path, body) },
 			Read: s.answerOlder,
 		}
 		err := n.fleet.part.Publish(ctx, o, answers, func() error { return s.observed.ready(time.Now()) })

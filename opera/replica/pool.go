@@ -41,9 +41,32 @@ type content struct {
 
 type stats struct{ Pending, Queued int }
 
-// Answer answers a replica's question for a node ([stream.Answerer]).
-func Answer(w Waiting, path string, body []byte) (status int, answer []byte) {
-	answer, err := answerWaiting(w, path, body)
+// Answering answers for a node what replicas ask about transactions that wait. Any goroutine may use it.
+type Answering struct {
+	of       Waiting
+	contents chan struct{} // whose answers are being made
+}
+
+// NewAnswering makes one for a node's pool.
+func NewAnswering(of Waiting) *Answering {
+	return &Answering{of: of, contents: make(chan struct{}, contentsAtOnce)}
+}
+
+// contentsAtOnce is how many replicas are told all that waits at the same time: each answer takes several times
+// mostContent while it is made.
+const contentsAtOnce = 4
+
+// Answer answers a question ([stream.Answerer]).
+func (a *Answering) Answer(path string, body []byte) (status int, answer []byte) {
+	if path == askPending || path == askContent {
+		select {
+		case a.contents <- struct{}{}:
+			defer func() { <-a.contents }()
+		default:
+			return http.StatusServiceUnavailable, nil
+		}
+	}
+	answer, err := answerWaiting(a.of, path, body)
 	switch {
 	case errors.Is(err, errQuestion):
 		return http.StatusNotFound, []byte(err.Error())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"net/http"
+	"sync"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -59,12 +60,13 @@ func (w *waiting) Stats() (pending, queued int) { return len(w.txs), 7 }
 // A replica's users are told what the node's are, and where no node answers that nothing waits.
 func TestThePoolIsTheNodes(t *testing.T) {
 	w := &waiting{txs: map[common.Address]types.Transactions{}}
+	a := NewAnswering(w)
 	var gone error
 	p := NewPool(func(_ context.Context, path string, body []byte) (int, []byte, error) {
 		if gone != nil {
 			return 0, nil, gone
 		}
-		status, answer := Answer(w, path, body)
+		status, answer := a.Answer(path, body)
 		return status, answer, nil
 	}, func(common.Address) uint64 { return 3 })
 	key, err := crypto.GenerateKey()
@@ -104,7 +106,7 @@ func TestThePoolIsTheNodes(t *testing.T) {
 	if a, b := p.Stats(); a != 1 || b != 7 {
 		t.Errorf("%d and %d wait", a, b)
 	}
-	if status, _ := Answer(w, "/pool/else", nil); status != http.StatusNotFound {
+	if status, _ := a.Answer("/pool/else", nil); status != http.StatusNotFound {
 		t.Errorf("an unknown question is answered with %d", status)
 	}
 	gone = errors.New("no node of the fleet answers")
@@ -116,6 +118,51 @@ func TestThePoolIsTheNodes(t *testing.T) {
 	}
 	if a, b := p.Content(); a != nil || b != nil || p.Get(tx.Hash()) != nil {
 		t.Error("without a node nothing waits")
+	}
+}
+
+// slow is a pool whose content takes long to be told.
+type slow struct {
+	waiting
+	telling, release chan struct{}
+}
+
+func (w *slow) Content() (pending, queued map[common.Address]types.Transactions) {
+	w.telling <- struct{}{}
+	<-w.release
+	return w.waiting.Content()
+}
+
+// Strangers ask all replicas for all that waits: a node tells it to few at once, and takes transactions meanwhile.
+func TestAllThatWaitsIsToldToFewAtOnce(t *testing.T) {
+	w := &slow{telling: make(chan struct{}, contentsAtOnce+1), release: make(chan struct{})}
+	a := NewAnswering(w)
+	var all sync.WaitGroup
+	for range contentsAtOnce {
+		all.Go(func() {
+			if status, _ := a.Answer(askContent, nil); status != http.StatusOK {
+				t.Errorf("one of a few gets status %d", status)
+			}
+		})
+		<-w.telling
+	}
+	done := make(chan int, 1)
+	go func() { status, _ := a.Answer(askContent, nil); done <- status }()
+	select {
+	case status := <-done:
+		if status != http.StatusServiceUnavailable {
+			t.Errorf("one more gets status %d", status)
+		}
+	case <-w.telling:
+		t.Error("one more is told, too")
+	}
+	if status, _ := a.Answer(askNonce, make([]byte, 20)); status != http.StatusOK {
+		t.Errorf("a nonce meanwhile: status %d", status)
+	}
+	close(w.release)
+	all.Wait()
+	if status, _ := a.Answer(askContent, nil); status != http.StatusOK {
+		t.Errorf("afterwards: status %d", status)
 	}
 }
 
@@ -131,6 +178,6 @@ func FuzzPool(f *testing.F) {
 		p.Content()
 		p.ContentFrom(common.Address{})
 		p.Stats()
-		Answer(&waiting{txs: map[common.Address]types.Transactions{}}, askAdd, answer)
+		NewAnswering(&waiting{txs: map[common.Address]types.Transactions{}}).Answer(askAdd, answer)
 	})
 }
