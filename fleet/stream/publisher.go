@@ -44,6 +44,7 @@ type Publisher struct {
 	log   *slog.Logger
 	leads atomic.Bool // it holds the publisher's place
 	due   atomic.Bool // a snapshot is about to be taken
+	next  time.Time   // when the next snapshot is due, also in a later turn; zero before the first turn
 
 	compare   chan string // where to answer who asks for a comparison
 	comparing atomic.Bool // the head's rows are about to be read for one

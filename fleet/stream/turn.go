@@ -25,7 +25,6 @@ type turn struct {
 
 	uploaded chan uploaded // a snapshot whose upload has ended; nil if none is under way
 	waiting  *Snapshot     // one whose block is not irreversible yet
-	next     time.Time     // when the next is due
 
 	needed uint64    // the first message for replicas that begin with the newest snapshot
 	look   time.Time // when to look next whether the stream has it
