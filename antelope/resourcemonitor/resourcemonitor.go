@@ -151,15 +151,15 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 }
 
-// Full returns an error that names a disk that is too full, if one is. It looks and
+// Full returns an error if a disk is too full. Anybody may hear it: it names no folder. It looks and
 // logs nothing; any goroutine may call it.
 func (m *Monitor) Full() error {
 	for _, w := range m.disks {
 		if d, err := m.o.look(w.path); err == nil && uint64(d.Free) < w.stop {
 			return fmt.Errorf(
-				"the disk of %s has %d MiB left of %d: it is fuller than resource-monitor-space-threshold or "+
+				"a disk of the node has %d MiB left of %d: it is fuller than resource-monitor-space-threshold or "+
 					"-absolute-gb allow (%s)",
-				w.path, uint64(d.Free)>>20, uint64(d.Size)>>20, m.threshold())
+				uint64(d.Free)>>20, uint64(d.Size)>>20, m.threshold())
 		}
 	}
 	return nil

@@ -218,7 +218,7 @@ func (j *joined) behind() error {
 	}
 	at, err := j.n.place()
 	if err != nil {
-		return err
+		return errUnreadable
 	}
 	return j.part.Behind(uint64(at.block))
 }

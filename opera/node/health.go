@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -52,9 +53,26 @@ func newHealth(n *Node, r *beside, age time.Duration, now time.Time) *health {
 	return h
 }
 
-// ready returns why the node is not ready; nil if it is.
+// What clients hear of errors that may name files.
+var (
+	errEnds       = errors.New("the node ends; the log says why")
+	errSilent     = errors.New("the validator makes no events any more, until the next start; the log says why")
+	errUnreadable = errors.New("the newest block cannot be read")
+	errNoRoom     = errors.New("how much room the disk has cannot be read")
+)
+
+// ready returns why the node is not ready; nil if it is. Anybody may hear it.
 func (h *health) ready(now time.Time) error {
-	for _, check := range []func() error{h.cause, h.unsupported, h.silent, h.hurt, h.room, h.behind} {
+	if h.cause() != nil {
+		return errEnds
+	}
+	if err := h.unsupported(); err != nil {
+		return err
+	}
+	if h.silent() != nil {
+		return errSilent
+	}
+	for _, check := range []func() error{h.hurt, h.room, h.behind} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -62,7 +80,7 @@ func (h *health) ready(now time.Time) error {
 	still := h.still(now)
 	at, err := h.head()
 	if err != nil {
-		return err
+		return errUnreadable
 	}
 	if h.highest != nil {
 		highest := max(h.highest(), at.block)
@@ -103,7 +121,7 @@ func (h *health) room() error {
 	left, err := h.free()
 	switch {
 	case err != nil && h.least > 0:
-		return err
+		return errNoRoom
 	case err == nil && left < scarce:
 		return fmt.Errorf(
 			"the disk is nearly full: %d MiB are free; no transactions are taken, and no events made, until there is room",

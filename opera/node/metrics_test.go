@@ -216,7 +216,8 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	check := func(want string) {
 		t.Helper()
 		err := h.ready(now)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) ||
+			err != nil && strings.Contains(err.Error(), "/data") {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -248,12 +249,12 @@ func TestANodeIsReadyUntilSomethingIsWrong(t *testing.T) {
 	check("15 MiB are free; no transactions are taken, and no events made")
 	hurt = errors.New("files are damaged")
 	check("files are damaged")
-	silent = errors.New("signed twice")
-	check("signed twice")
+	silent = errors.New("signed twice, says /data/journal")
+	check("the validator makes no events any more")
 	unsupported = errors.New("Network upgrade")
 	check("Network upgrade")
-	cause = errors.New("the chain cannot go on")
-	check("the chain cannot go on")
+	cause = errors.New("the chain in /data cannot go on")
+	check("the node ends; the log says why")
 }
 
 // The disk that is looked at is that of the data folder.
@@ -277,7 +278,7 @@ func TestReadinessKnowsTheRealDisk(t *testing.T) {
 		t.Error(err)
 	}
 	n.Stop(fmt.Errorf("enough"))
-	if err := h.ready(time.Now()); err == nil || err.Error() != "enough" {
+	if err := h.ready(time.Now()); err == nil || err.Error() != "the node ends; the log says why" {
 		t.Error(err)
 	}
 }
