@@ -23,7 +23,6 @@ type draft struct {
 	machine  *evm.Block
 	records  *records
 	internal types.Transactions
-	nonce    uint64 // of the next internal transaction
 }
 
 // make makes a block of a decided frame, or skips it, and tells whether it sealed the
@@ -92,7 +91,6 @@ func (b *draft) execute() error {
 	}, b.state, c.analyses)
 	defer b.machine.Close()
 	signer := evm.Signer(c.config, b.Info.Number)
-	b.nonce = b.state.GetNonce(common.Address{})
 	limit := c.epoch.Rules.Blocks.MaxBlockGas
 	if err := b.call(b.CallsBefore()); err != nil {
 		return err
@@ -120,12 +118,13 @@ func (b *draft) execute() error {
 	return err
 }
 
-// call executes calls of the driver contract.
+// call executes calls of the driver contract. They begin with the nonce that the zero address has now, which
+// contracts of code there raise too (go-opera, gossip/blockproc/drivermodule: InternalTxBuilder).
 func (b *draft) call(calls [][]byte) error {
+	nonce := b.state.GetNonce(common.Address{})
 	txs := make([]evm.Tx, len(calls))
 	for i, data := range calls {
-		tx := epoch.InternalTx(b.nonce, epoch.Driver(), data)
-		b.nonce++
+		tx := epoch.InternalTx(nonce+uint64(i), epoch.Driver(), data)
 		txs[i] = evm.Tx{Transaction: tx}
 		b.internal = append(b.internal, tx)
 	}

@@ -60,8 +60,8 @@ func (b *Block) report() []byte {
 }
 
 // CallsAfter returns the calls of the driver contract that follow the sealing of an
-// epoch: one with the validators of the next. The nonces go on after those of
-// CallsBefore.
+// epoch: one with the validators of the next. Their nonces begin with the one that the
+// zero address has after those of CallsBefore.
 func (b *Block) CallsAfter() [][]byte {
 	if !b.sealing {
 		return nil
