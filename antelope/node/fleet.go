@@ -58,11 +58,15 @@ func (m *members) hook() {
 	m.n.chain.Subscribe(m.origin.Hooks())
 }
 
-// fleetNote is the note in a state into which the fleet's snapshot is being loaded.
+// fleetNote is the note in a state into which the fleet's snapshot is being loaded, or is to be.
 const fleetNote = "fleet"
 
 // begin gives an empty state that of the fleet's newest snapshot.
 func (m *members) begin(ctx context.Context) error {
+	if _, _, logged := m.n.log.Head(); logged {
+		return errors.New(
+			"the block log is not empty, as it must be where a replica begins: start with --delete-all-blocks")
+	}
 	m.n.o.Log.Info("Starting from the fleet's newest snapshot, this may take a significant amount of time",
 		"fleet", m.n.o.Fleet.Stream.Name)
 	if err := m.n.forgetReversible(); err != nil {
@@ -83,10 +87,6 @@ func (m *members) begin(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
-	}
-	if _, _, logged := m.n.log.Head(); logged {
-		return errors.New(
-			"the block log is not empty, as it must be where a replica begins: start with --delete-all-blocks")
 	}
 	if err := m.n.log.Reset(m.n.chain.ID(), m.n.chain.Head().BlockNum+1); err != nil {
 		return fmt.Errorf("begin the block log: %w", err)

@@ -267,16 +267,7 @@ func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
 	n, at := start()
 	r := startMember(t, replica, true, append(allHistories(), "--fleet-server", at)...)
 	r.ready()
-	end := r.head()
-	r.stop()
-	for until := time.Now().Add(time.Minute); n.head() < end+10 && time.Now().Before(until); {
-		time.Sleep(50 * time.Millisecond)
-	}
-	n.stop()
-	// A fleet that begins anew has a snapshot of the newest block alone.
-	if err := os.RemoveAll(filepath.Join(node, "data", "fleet")); err != nil {
-		t.Fatal(err)
-	}
+	leaveBehind(t, node, n, r)
 	n, at = start()
 	follow := append(allHistories(), "--fleet-server", at, "--delete-all-blocks")
 	mark := filepath.Join(replica, "data", "state-history", replicaMark)
@@ -302,6 +293,44 @@ func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
 		t.Errorf("nothing says that the history begins again:\n%s", r.out.String())
 	}
 	answersWhatIsOlder(t, n, r)
+}
+
+// leaveBehind ends a replica, and then its node, whose fleet begins anew at its next start: with a snapshot of the newest
+// block alone, which is after what the replica has.
+func leaveBehind(t *testing.T, dir string, n, r *joined) {
+	t.Helper()
+	end := r.head()
+	r.stop()
+	for until := time.Now().Add(time.Minute); n.head() < end+10 && time.Now().Before(until); {
+		time.Sleep(50 * time.Millisecond)
+	}
+	n.stop()
+	if err := os.RemoveAll(filepath.Join(dir, "data", "fleet")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A replica gives its state and its blocks up by itself if no message goes on from them.
+func TestAReplicaBeginsAgainByItself(t *testing.T) {
+	dir := t.TempDir()
+	node, replica := filepath.Join(dir, "node"), filepath.Join(dir, "replica")
+	start := func() (n *joined, at string) {
+		t.Helper()
+		n = startMember(t, node, false, "--enable-stale-production", "--producer-name", "eosio", "--plugin",
+			"eosio::producer_plugin", "--signature-provider", config.DevelopmentKey, "--fleet-embedded",
+			"--fleet-listen", "127.0.0.1:0")
+		return n, n.line(`NATS server listens.*address=(\S+)`)
+	}
+	n, at := start()
+	r := startMember(t, replica, true, "--fleet-server", at)
+	r.ready()
+	leaveBehind(t, node, n, r)
+	n, at = start()
+	r = startMember(t, replica, true, "--fleet-server", at)
+	r.base = "http://" + r.line(`(?s)begins again with the newest snapshot.*gives its state and its blocks up.*`+
+		`start listening on (127\.0\.0\.1:\d+) .*for API`)
+	r.ready()
+	same(t, n, r, "/v1/chain/get_account", `{"account_name":"eosio"}`)
 }
 
 // answersWhatIsOlder demands of a replica that has no block from before its snapshot that its node answers for it.

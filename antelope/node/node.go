@@ -171,7 +171,7 @@ func (n *Node) dropUnfinished(note string) error {
 	path, ok := strings.CutPrefix(note, snapshotNote)
 	switch {
 	case note == fleetNote && n.o.Fleet != nil && n.o.Fleet.Replica:
-		n.o.Log.Warn("The replica ended before the fleet's snapshot was saved; the newest one is loaded")
+		n.o.Log.Warn("The replica gives its state and its blocks up; the fleet's newest snapshot is loaded")
 		if err := clearFolder(n.o.BlocksDir, engine.LockFile); err != nil { // those that came after it
 			return err
 		}

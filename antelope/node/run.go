@@ -26,6 +26,7 @@ import (
 	"tarn/internal/tty"
 	"tarn/nodeupkeep"
 	"tarn/store"
+	"tarn/store/engine"
 )
 
 // streams are those of the process.
@@ -223,7 +224,9 @@ func (l *invocation) live(ctx context.Context) error {
 // given up first.
 func (l *invocation) runOnce(ctx context.Context, again bool) (err error) {
 	o, err := l.options()
-	o.DeleteAllBlocks = o.DeleteAllBlocks || again
+	if err == nil && again { // also if the process ends before all of it is given up
+		err = engine.MarkUnfinished(o.StateDir, []byte(fleetNote))
+	}
 	services, e := l.services(&o, l.version)
 	for _, line := range services.mistakes() {
 		l.log.Error(line)
