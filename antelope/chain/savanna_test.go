@@ -14,8 +14,10 @@ import (
 
 	"tarn/antelope/blocklog"
 	"tarn/antelope/chain"
+	"tarn/antelope/chain/chaintest"
 	"tarn/antelope/consensus"
 	"tarn/antelope/execute"
+	"tarn/antelope/serial"
 	"tarn/antelope/snapshot"
 	"tarn/antelope/state"
 	"tarn/antelope/types"
@@ -136,6 +138,61 @@ func TestAChainGoesOnFromTheLastBlockBeforeTheProperOnes(t *testing.T) {
 		if got := c.Head().Finality.Digest().String(); got != springDigests[16] {
 			t.Errorf("the finality digest of block %d is %s", c.Head().BlockNum, got)
 		}
+	}
+}
+
+// A schedule that waits by the older rules may become active in transition. Proper blocks do without it: after the
+// last block before them the producers are those of Savanna's rules, before a restart and after it.
+func TestAfterTheLastBlockBeforeTheProperOnesProducersAreSavannas(t *testing.T) {
+	m := maker(t)
+	eosio, setprods, late := types.N("eosio"), types.N("setprods"), types.N("late")
+	schedule := func(names ...types.Name) types.Action {
+		list := serial.AppendCount(nil, len(names))
+		for _, n := range names {
+			list = types.LegacyProducerKey{Producer: n, Key: m.Key.Public()}.Append(list)
+		}
+		return chaintest.Action(eosio, setprods, eosio, list)
+	}
+	until := func(what string, reached func(*consensus.BlockState) bool) {
+		for range 200 {
+			if reached(m.Chain.Head()) {
+				return
+			}
+			block(t, m)
+		}
+		t.Fatalf("%s: not within 200 blocks", what)
+	}
+	names := []types.Name{types.N("early1"), types.N("early2"), types.N("early3")}
+	actions := []types.Action{chaintest.SetCode(eosio, chaintest.SystemCode()), m.CreateAccount(late)}
+	for _, n := range names {
+		actions = append(actions, m.CreateAccount(n))
+	}
+	block(t, m, actions...)
+	block(t, m, schedule(names...))
+	until("three producers", func(b *consensus.BlockState) bool { return len(b.ActiveSchedule.Producers) == len(names) })
+	block(t, m, schedule(late))
+	until("a schedule that waits", func(b *consensus.BlockState) bool { return b.HasPendingProducers() })
+	// Three producers need more blocks than Finalise waits for.
+	if err := m.Finalise(1); m.Chain.Head().Finality == nil {
+		t.Fatal(err)
+	}
+	until("the last block before the proper ones", func(b *consensus.BlockState) bool { return b.PrecedesProper() })
+	head := m.Chain.Head()
+	if _, active := head.LastProduced.Get(late); head.IsProper() || !active {
+		t.Fatal("the schedule that waited did not become active in transition")
+	}
+	stored, err := consensus.DecodeHead(m.Chain.Standing().Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []*consensus.HeaderState{head.HeaderState, stored.HeaderState} {
+		if got, want := h.ActiveSchedule, &h.Finality.Proposers.Schedule; !got.Equal(want) {
+			t.Errorf("the producers are those of version %d, want %d", got.Version, want.Version)
+		}
+	}
+	block(t, m)
+	if b := m.Chain.Head(); !b.IsProper() || !slices.Contains(names, b.Header.Producer) {
+		t.Errorf("the next block is of %s, and proper: %t", b.Header.Producer, b.IsProper())
 	}
 }
 

@@ -233,6 +233,11 @@ func (p *PendingHeader) goOver(s *HeaderState, e *types.FinalityExtension) (err 
 			"Non Genesis Transition block #${b} finality block header extension may not have new_finalizer_policy_diff")
 	}
 	s.Finality, err = p.before.Next(&s.Header.BlockHeader, e, s.activations)
+	if err == nil && s.PrecedesProper() {
+		// What the older rules have made of a schedule that waited ends here: proper blocks are of the genesis
+		// block's producers (Spring: create_if_genesis_block), and those must know when it is their turn.
+		s.ActiveSchedule = &s.Finality.Proposers.Schedule
+	}
 	return err
 }
 
