@@ -60,8 +60,10 @@ func (v *votes) forget(ids []types.Checksum256) {
 
 // ForgetVotes drops what was voted for a block that has not come into the fork database. Any goroutine may call it.
 func (c *Chain) ForgetVotes(id types.Checksum256) {
-	if c.fork.Block(id) == nil {
-		c.votes.forget([]types.Checksum256{id})
+	c.votes.mu.Lock()
+	defer c.votes.mu.Unlock()
+	if c.fork.Block(id) == nil { // one that comes from now on is expected after that
+		delete(c.votes.blocks, id)
 	}
 }
 
