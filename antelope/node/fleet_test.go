@@ -164,6 +164,7 @@ func same(t *testing.T, a, b *joined, path, body string) {
 // A replica answers as its node does, sends on what must reach the chain, shows it to who asks next, and comes back by
 // itself when either of them was killed.
 func TestAReplicaAnswersAsItsNode(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	produce := append(allHistories(), "--enable-stale-production", "--producer-name", "eosio",
 		"--plugin", "eosio::producer_plugin",
@@ -254,6 +255,7 @@ func allHistories() []string {
 // A state history that does not go on from the fleet's snapshot is given up if a replica has begun it, and is its
 // owner's otherwise.
 func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	node, replica := filepath.Join(dir, "node"), filepath.Join(dir, "replica")
 	start := func() (n *joined, at string) {
@@ -312,6 +314,7 @@ func leaveBehind(t *testing.T, dir string, n, r *joined) {
 
 // A replica gives its state and its blocks up by itself if no message goes on from them.
 func TestAReplicaBeginsAgainByItself(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	node, replica := filepath.Join(dir, "node"), filepath.Join(dir, "replica")
 	start := func() (n *joined, at string) {
@@ -420,6 +423,7 @@ func (m *joined) head() int {
 
 // What makes no sense for a replica is refused, all at once.
 func TestOptionsOfAReplicaAreChecked(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var out buffer
 	err := runAs(t.Context(), []string{"--config-dir", dir, "--data-dir", dir, "--producer-name", "eosio", "--plugin",
