@@ -252,25 +252,26 @@ func allHistories() []string {
 		"--state-history-endpoint", "127.0.0.1:0"}
 }
 
+// startProducer starts a node that produces, and publishes to a server of its own, and returns where that is.
+func startProducer(t *testing.T, dir string, args ...string) (n *joined, at string) {
+	t.Helper()
+	n = startMember(t, dir, false, append(args, "--enable-stale-production", "--producer-name", "eosio", "--plugin",
+		"eosio::producer_plugin", "--signature-provider", config.DevelopmentKey, "--fleet-embedded",
+		"--fleet-listen", "127.0.0.1:0")...)
+	return n, n.line(`NATS server listens.*address=(\S+)`)
+}
+
 // A state history that does not go on from the fleet's snapshot is given up if a replica has begun it, and is its
 // owner's otherwise.
 func TestAReplicaGivesUpItsOwnHistoryAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	node, replica := filepath.Join(dir, "node"), filepath.Join(dir, "replica")
-	start := func() (n *joined, at string) {
-		t.Helper()
-		n = startMember(t, node, false,
-			append(allHistories(), "--enable-stale-production", "--producer-name", "eosio", "--plugin",
-				"eosio::producer_plugin", "--signature-provider", config.DevelopmentKey, "--fleet-embedded",
-				"--fleet-listen", "127.0.0.1:0")...)
-		return n, n.line(`NATS server listens.*address=(\S+)`)
-	}
-	n, at := start()
+	n, at := startProducer(t, node, allHistories()...)
 	r := startMember(t, replica, true, append(allHistories(), "--fleet-server", at)...)
 	r.ready()
 	leaveBehind(t, node, n, r)
-	n, at = start()
+	n, at = startProducer(t, node, allHistories()...)
 	follow := append(allHistories(), "--fleet-server", at, "--delete-all-blocks")
 	mark := filepath.Join(replica, "data", "state-history", replicaMark)
 	if err := os.Rename(mark, mark+".gone"); err != nil {
@@ -317,18 +318,11 @@ func TestAReplicaBeginsAgainByItself(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	node, replica := filepath.Join(dir, "node"), filepath.Join(dir, "replica")
-	start := func() (n *joined, at string) {
-		t.Helper()
-		n = startMember(t, node, false, "--enable-stale-production", "--producer-name", "eosio", "--plugin",
-			"eosio::producer_plugin", "--signature-provider", config.DevelopmentKey, "--fleet-embedded",
-			"--fleet-listen", "127.0.0.1:0")
-		return n, n.line(`NATS server listens.*address=(\S+)`)
-	}
-	n, at := start()
+	n, at := startProducer(t, node)
 	r := startMember(t, replica, true, "--fleet-server", at)
 	r.ready()
 	leaveBehind(t, node, n, r)
-	n, at = start()
+	n, at = startProducer(t, node)
 	r = startMember(t, replica, true, "--fleet-server", at)
 	r.base = "http://" + r.line(`(?s)begins again with the newest snapshot.*gives its state and its blocks up.*`+
 		`start listening on (127\.0\.0\.1:\d+) .*for API`)
