@@ -74,9 +74,8 @@ type item struct {
 
 // Feed connects the events of a source, which hands them out parents first and ends with
 // [io.EOF]. They are decoded and their signatures checked on all processors, those of later epochs with the keys
-// of the present one, and connected in their order by the caller, the writer. Events that the chain knows, or whose epoch is
-// over, are passed over. It stops at the first event that is wrong, and when the context
-// ends.
+// of the present one, and connected in their order by the caller, the writer. Events that the chain knows, or
+// whose epoch is over, are passed over. It stops at the first event that is wrong, and when the context ends.
 func (c *Chain) Feed(ctx context.Context, next func() ([]byte, error), each func(Fed)) (Fed, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -24,7 +24,7 @@ const ours = 1*1_000_000_000_000 + 1*1_000_000 + 3
 // says counts, whether it was made here or came as a record; what a genesis brought does not.
 type version struct {
 	demanded atomic.Uint64
-	said     uint64 // the block that said it last; the writer's
+	said     inter.BlockNumber // the block that said it last; the writer's
 }
 
 // read takes what the driver contract said last.
@@ -37,7 +37,7 @@ func (v *version) read(c *chain.Chain) error {
 	q := chain.LogQuery{From: c.AfterGenesis(), To: math.MaxUint64, Addresses: []common.Address{epoch.Driver()},
 		Topics: [][]common.Hash{{epoch.UpdateVersion()}}}
 	err = view.Logs(context.Background(), q, func(l *types.Log) bool {
-		v.hear(l, l.BlockNumber)
+		v.hear(inter.BlockNumber(l.BlockNumber), l)
 		return true
 	})
 	if err != nil {
@@ -49,9 +49,7 @@ func (v *version) read(c *chain.Chain) error {
 // noteBlock tells whether a block demands a version.
 func (v *version) noteBlock(b *chain.Block) (any bool) {
 	for _, r := range b.Receipts {
-		for _, l := range r.Logs {
-			any = v.hear(l, uint64(b.Number)) || any
-		}
+		any = v.hear(b.Number, r.Logs...) || any
 	}
 	return any
 }
@@ -59,20 +57,21 @@ func (v *version) noteBlock(b *chain.Block) (any bool) {
 // noteRecord tells whether a block that came as a record demands a version.
 func (v *version) noteRecord(b *inter.BlockRecord) (any bool) {
 	for _, r := range b.Block.Receipts {
-		for _, l := range r.Logs {
-			any = v.hear(l, uint64(b.Number)) || any
-		}
+		any = v.hear(b.Number, r.Logs...) || any
 	}
 	return any
 }
 
-func (v *version) hear(l *types.Log, block uint64) bool {
-	if block < v.said || l.Address != epoch.Driver() || len(l.Topics) == 0 || l.Topics[0] != epoch.UpdateVersion() || len(l.Data) < 32 {
-		return false
+func (v *version) hear(block inter.BlockNumber, logs ...*types.Log) (any bool) {
+	for _, l := range logs {
+		if block < v.said || l.Address != epoch.Driver() || len(l.Topics) == 0 ||
+			l.Topics[0] != epoch.UpdateVersion() || len(l.Data) < 32 {
+			continue
+		}
+		v.said, any = block, true
+		v.demanded.Store(binary.BigEndian.Uint64(l.Data[24:32]))
 	}
-	v.said = block
-	v.demanded.Store(binary.BigEndian.Uint64(l.Data[24:32]))
-	return true
+	return any
 }
 
 // unsupportedError is why no event can be connected any more: the network demands rules that
